@@ -1,0 +1,50 @@
+# Everything happens inside this clone (and the user's caches): .venv holds the packages of
+# requirements.lock, ~/.cache/metl the jars of ivy.xml, .metl the data of the local stack.
+
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-fast lint bench lock clean
+
+help: ## show this
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: $(READY) ## set everything up and show the main job end to end; KEEP=1 leaves it running
+	@$(BIN)/metl demo $(if $(KEEP),--keep)
+
+test: lint ## set everything up and run all tests; ARGS=… goes to pytest
+	@$(BIN)/metl fetch
+	@$(BIN)/pytest $(ARGS)
+
+test-fast: $(READY) ## run the tests that need no servers, in seconds
+	@$(BIN)/pytest tests/unit $(ARGS)
+
+lint: $(READY) ## ruff, mypy and sqlfluff
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/sqlfluff lint sql --nofail --disable-progress-bar
+
+bench: $(READY) ## measure; prints a table per benchmark
+	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+lock: $(READY) ## pin the newest versions that pyproject.toml allows
+	@$(BIN)/pip install -q uv
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+		--generate-hashes --no-header --quiet --upgrade --output-file requirements.lock
+
+clean: ## stop the local stack, then remove its data and the environment (not the jar cache)
+	@if [ -x $(BIN)/metl ]; then $(BIN)/metl down; fi
+	rm -rf .venv .metl dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit(f"METL needs Python 3.11 or newer, $(PYTHON) is {sys.version.split()[0]}. Try: make PYTHON=python3.12")'
+	@echo "Making .venv with the packages of requirements.lock; the first time takes a minute or two."
+	@$(PYTHON) -m venv --clear .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@

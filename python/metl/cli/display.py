@@ -1,0 +1,20 @@
+"""How METL looks on a terminal."""
+
+import json
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+console = Console(highlight=False, soft_wrap=False)
+
+
+def print_json(value: object) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def table(*columns: str) -> Table:
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made

@@ -1,0 +1,41 @@
+"""metl fetch: the Java parts."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+import click
+
+from metl import jars
+from metl.cli.display import console
+from metl.errors import BadInput
+from metl.together import together
+
+
+@click.command()
+@click.argument("configuration", nargs=-1)
+@click.option("--to", "target", type=click.Path(path_type=Path), help="Also copy them to folders in here.")
+def fetch(configuration: tuple[str, ...], target: Path | None) -> None:
+    """Download the jars of CONFIGURATIONs of ivy.xml (default: all) into the cache and print where they are.
+
+    `metl up` does this by itself. It is for working offline later, for Docker
+    (metl fetch debezium converter --to .metl/plugins) and for clusters (metl fetch spark --to jars).
+    """
+    known = jars.configurations()
+    unknown = [name for name in configuration if name not in known]
+    if unknown:
+        raise BadInput(f"ivy.xml has no configuration {unknown[0]!r}. It has {', '.join(known)}.")
+    names = configuration or tuple(known)
+    folders = asyncio.run(_fetch_all(names))
+    for name, folder in zip(names, folders, strict=True):
+        if target is not None:
+            shutil.copytree(folder, target / name, dirs_exist_ok=True)
+            folder = target / name
+        console.print(f"{name:<9} {folder}", soft_wrap=True)
+
+
+async def _fetch_all(names: tuple[str, ...]) -> list[Path]:
+    async def fetch_one(name: str) -> Path:
+        return await jars.fetch(name, lambda text: console.print(f"{name:<9} {text}"))
+
+    return await together(*(fetch_one(name) for name in names))

@@ -1,0 +1,102 @@
+"""metl up, down, status, logs, env: the local stack."""
+
+import shlex
+import signal
+import time
+from dataclasses import asdict
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from metl.cli.display import console, print_json, table
+from metl.errors import BadInput
+from metl.home import Home
+from metl.stack import KINDS, parts, supervisor
+
+PART_NAMES = ", ".join(kind.name for kind in KINDS)
+COLOURS = {"up": "green", "elsewhere": "green", "died": "red", "silent": "red", "unreachable": "red", "down": "dim"}
+
+
+def _report(part: str, text: str) -> None:
+    console.print(f"[bold]{part:<9}[/bold] {text}")
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@click.command(help=f"Start PARTs ({PART_NAMES}; default: all) with what they need, and wait until they answer.")
+@click.argument("part", nargs=-1)
+def up(part: tuple[str, ...]) -> None:
+    # A polite kill gets the same clean-up as Ctrl-C.
+    signal.signal(signal.SIGTERM, _interrupt)
+    home = Home.from_environment()
+    wanted = parts(home, part)
+    seconds = supervisor.up(home, wanted, _report)
+    console.print(f"{len(wanted)} of {len(wanted)} parts answer after {seconds:.1f} s. See them with: metl status")
+
+
+@click.command(help="Stop every part of the local stack. Data stays in METL_HOME.")
+def down() -> None:
+    home = Home.from_environment()
+    supervisor.down(home, parts(home), _report)
+    console.print("Nothing of the local stack runs any more.")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+@click.pass_context
+def status(context: click.Context, as_json: bool) -> None:
+    """Show every part: where it is, whether it answers, what memory it takes.
+
+    Exits with 1 if a part died or does not answer.
+    """
+    home = Home.from_environment()
+    found = supervisor.status(parts(home))
+    seconds = supervisor.last_up_seconds(home)
+    resident = sum(each.resident_bytes for each in found)
+    if as_json:
+        print_json({"parts": [asdict(each) for each in found], "up_seconds": seconds, "resident_bytes": resident})
+    else:
+        shown = table("part", "state", "address", "pid", "memory", "")
+        for each in found:
+            colour = COLOURS[each.state]
+            memory = f"{each.resident_bytes / 2**20:.0f} MiB" if each.resident_bytes else ""
+            state = f"[{colour}]{each.state}[/{colour}]"
+            shown.add_row(each.name, state, each.address, str(each.pid or ""), memory, each.detail)
+        console.print(shown)
+        if resident:
+            took = f"; the last `metl up` took {seconds:.1f} s" if seconds else ""
+            console.print(f"{resident / 10**9:.2f} GB resident in all{took}.")
+    context.exit(1 if any(each.is_bad for each in found) else 0)
+
+
+@click.command()
+@click.argument("part")
+@click.option("-n", "--lines", default=50, show_default=True, help="How many of the last lines.")
+@click.option("-f", "--follow", is_flag=True, help="Go on as lines are added, until Ctrl-C.")
+def logs(part: str, lines: int, follow: bool) -> None:
+    """Show the log of a PART."""
+    [found] = [each for each in parts(Home.from_environment(), (part,)) if each.name == part]
+    log: Path = found.daemon.log
+    if not log.exists():
+        raise BadInput(f"{part} has no log yet. Start it with: metl up {part}")
+    click.echo(found.daemon.last_words(lines))
+    with log.open(errors="replace") as file:
+        file.seek(0, 2)
+        while follow:
+            click.echo(file.read(), nl=False)
+            time.sleep(0.3)
+
+
+@click.command()
+def env() -> None:
+    """Print the addresses of the local stack for a shell: eval "$(metl env)"
+
+    Passwords are not in it; METL_DSN names the file that holds them.
+    """
+    home = Home.from_environment()
+    for part in parts(home):
+        if part.is_elsewhere or part.daemon.process():
+            click.echo(f"export {part.variable}={shlex.quote(part.address)}")

@@ -1,0 +1,107 @@
+"""Debezium connectors on Kafka Connect."""
+
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+
+from metl import rest
+from metl.errors import PartFailed
+
+RUNNING_PATIENCE = 60.0
+LEAVING_PATIENCE = 30.0
+
+
+def postgres_source(
+    *,
+    prefix: str,
+    host: str,
+    port: int,
+    database: str,
+    user: str,
+    password: str,
+    tables: Iterable[str],
+    registry: str,
+) -> dict[str, str]:
+    """The settings of a connector whose messages carry the id under which the registry knows their schema.
+
+    `password` is best a reference, `${file:<passwords.properties>:<user>}`: Connect shows settings to everybody.
+    """
+    converter = {
+        "": "io.apicurio.registry.utils.converter.ExtJsonConverter",
+        ".apicurio.registry.url": f"{registry}/apis/registry/v2",
+        ".apicurio.registry.auto-register": "true",
+        ".apicurio.registry.find-latest": "true",
+    }
+    return {
+        "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
+        "topic.prefix": prefix,
+        "database.hostname": host,
+        "database.port": str(port),
+        "database.dbname": database,
+        "database.user": user,
+        "database.password": password,
+        "table.include.list": ",".join(tables),
+        "plugin.name": "pgoutput",
+        "slot.name": slot_name(prefix),
+        "publication.name": slot_name(prefix),
+        # The default would publish every table, and deletes on those without a primary key would fail.
+        "publication.autocreate.mode": "filtered",
+        "decimal.handling.mode": "string",
+        "heartbeat.interval.ms": "10000",
+        **{f"{side}.converter{key}": value for side in ("key", "value") for key, value in converter.items()},
+    }
+
+
+def create(connect: str, name: str, settings: dict[str, str]) -> None:
+    """Creates or changes a connector and waits until its task runs."""
+    rest.request("PUT", f"{connect}/connectors/{name}/config", settings, timeout=60)
+    end = time.monotonic() + RUNNING_PATIENCE
+    while True:
+        status = _status(connect, name)
+        states = {status["connector"]["state"], *(task["state"] for task in status["tasks"])}
+        if states == {"RUNNING"} and status["tasks"]:
+            return
+        if "FAILED" in states:
+            traces = [part["trace"] for part in [status["connector"], *status["tasks"]] if "trace" in part]
+            raise PartFailed(f"Connector {name} failed: {traces[0].splitlines()[0] if traces else status}")
+        if time.monotonic() > end:
+            raise PartFailed(f"Connector {name} does not run after {RUNNING_PATIENCE:.0f} s: {status}")
+        time.sleep(0.2)
+
+
+def delete(connect: str, name: str) -> None:
+    rest.request("DELETE", f"{connect}/connectors/{name}", timeout=60)
+
+
+def _status(connect: str, name: str) -> Any:
+    try:
+        return rest.request("GET", f"{connect}/connectors/{name}/status")
+    except rest.RestError as error:
+        # Not known yet, or the worker is distributing connectors anew.
+        if error.status in (404, 409):
+            return {"connector": {"state": "UNASSIGNED"}, "tasks": []}
+        raise
+
+
+def drop_slot(dsn: str, prefix: str) -> None:
+    """A deleted connector leaves its slot behind, which would keep the server's change log for ever."""
+    end = time.monotonic() + LEAVING_PATIENCE
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        while True:
+            try:
+                connection.execute(
+                    "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = %s",
+                    [slot_name(prefix)],
+                )
+                return
+            except psycopg.errors.ObjectInUse as error:
+                if time.monotonic() > end:
+                    raise PartFailed(f"Slot {slot_name(prefix)} is still in use: {error}") from None
+            time.sleep(0.2)
+
+
+def slot_name(prefix: str) -> str:
+    """Slots belong to the whole server, so that their names must differ by connector."""
+    return f"metl_{prefix}"

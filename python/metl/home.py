@@ -1,0 +1,123 @@
+"""METL_HOME: where the local stack keeps its data, the ports it chose and the passwords it made."""
+
+import contextlib
+import fcntl
+import os
+import random
+import secrets
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from metl.errors import BadInput
+
+# Below the range from which systems hand out ports to outgoing connections.
+SPARE_PORTS = range(20_000, 30_000)
+
+
+class Home:
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+        self.ports_file = self.path / "ports.properties"
+        # In the format of Kafka Connect's file provider, so that connectors can refer to a
+        # password as ${file:<this file>:<user>} instead of holding it.
+        self.passwords_file = self.path / "passwords.properties"
+
+    @classmethod
+    def from_environment(cls) -> "Home":
+        return cls(Path(os.environ.get("METL_HOME") or ".metl"))
+
+    def directory(self, *names: str) -> Path:
+        """A folder in here, made if need be, closed to others."""
+        try:
+            # Others may pass through but not look: a PostgreSQL that root starts under another
+            # user has its folder below.
+            self.path.mkdir(mode=0o711, parents=True, exist_ok=True)
+            folder = self.path.joinpath(*names)
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.path):
+                return folder
+        except OSError as error:
+            raise BadInput(
+                f"METL_HOME={self.path} cannot be used: {error.strerror}. "
+                "Set METL_HOME to a folder you can write to, on a disk with some space."
+            ) from None
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """One `up` or `down` at a time; the second waits for the first."""
+        with (self.directory() / "lock").open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def port(self, name: str, preferred: int) -> int:
+        """The port of a part: METL_<NAME>_PORT, or else chosen once and remembered."""
+        ports = self._read(self.ports_file)
+        variable = f"METL_{name.upper()}_PORT"
+        given = os.environ.get(variable)
+        if given is not None:
+            if not given.isdecimal() or not 0 < int(given) < 65_536:
+                raise BadInput(f"{variable}={given} is not a port. Set it to a number from 1 to 65535.")
+            port = int(given)
+        elif name in ports:
+            if not ports[name].isdecimal():
+                raise BadInput(f"{self.ports_file} says {name}={ports[name]}, which is not a port. Remove that line.")
+            port = int(ports[name])
+        else:
+            port = free_port(preferred, taken=set(ports.values()))
+        if ports.get(name) != str(port):
+            self._write(self.ports_file, {**ports, name: str(port)})
+        return port
+
+    def password(self, user: str) -> str:
+        passwords = self._read(self.passwords_file)
+        if user not in passwords:
+            passwords[user] = secrets.token_urlsafe(24)
+            self._write(self.passwords_file, passwords)
+        return passwords[user]
+
+    def forget_port(self, name: str) -> str:
+        """The way out when a stranger sits on a remembered port, as a sentence."""
+        return f"Stop that program, set METL_{name.upper()}_PORT, or remove the line {name}= from {self.ports_file}."
+
+    def _read(self, file: Path) -> dict[str, str]:
+        try:
+            lines = file.read_text().splitlines()
+        except FileNotFoundError:
+            return {}
+        return dict(line.split("=", 1) for line in lines if "=" in line)
+
+    def _write(self, file: Path, content: Mapping[str, str]) -> None:
+        self.directory()
+        write_private(file, "".join(f"{key}={value}\n" for key, value in content.items()))
+
+
+def write_private(file: Path, text: str) -> None:
+    """Replaces a file at once; only its owner can ever read it."""
+    descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
+    try:
+        with os.fdopen(descriptor, "w") as scratch:
+            scratch.write(text)
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink()
+        raise
+
+
+def free_port(preferred: int, taken: set[str]) -> int:
+    for port in [preferred, *random.sample(SPARE_PORTS, 100)]:
+        if str(port) not in taken and is_free(port):
+            return port
+    raise BadInput(f"Neither port {preferred} nor a hundred others tried are free on 127.0.0.1.")
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        # As servers do: a port that only waits for old connections to fade is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True

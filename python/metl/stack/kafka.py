@@ -1,0 +1,98 @@
+"""One Kafka broker in KRaft mode."""
+
+import base64
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+
+from metl import jars, java, tool
+from metl.stack.part import Part, Say
+
+
+class Kafka(Part):
+    name = "kafka"
+    variable = "METL_KAFKA"
+    preferred_port = 9092
+
+    @property
+    def local_address(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def controller_port(self) -> int:
+        return self.home.port("kafka_controller", 9093)
+
+    def ports(self) -> dict[str, int]:
+        return {**super().ports(), "kafka_controller": self.controller_port}
+
+    async def prepare(self, say: Say) -> None:
+        java.machine_java()
+        await jars.fetch("broker", say)
+        self.home.directory(self.name)
+        self._settings.write_text(self._properties())
+        if not (self._data / "meta.properties").exists():
+            say("making the data folder")
+            cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            await tool.run(
+                "Kafka's format tool",
+                [*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._settings],
+            )
+
+    def command(self) -> Sequence[str | Path]:
+        return [*self._java("-Xms256m", "-Xmx512m"), "kafka.Kafka", self._settings]
+
+    def check(self) -> None:
+        complaints: list[str] = []
+        settings: dict[str, Any] = {
+            "bootstrap.servers": self.address,
+            "socket.connection.setup.timeout.ms": 3000,
+            "log_level": 0,
+            "error_cb": lambda error: complaints.append(error.str()),
+        }
+        client = AdminClient(settings)
+        try:
+            client.list_topics(timeout=3)
+        except Exception as error:
+            raise ConnectionError(complaints[0] if complaints else str(error)) from None
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def _settings(self) -> Path:
+        return self.folder / "server.properties"
+
+    def _java(self, *options: str) -> list[str | Path]:
+        return [
+            java.machine_java(),
+            *options,
+            *("-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
+            *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"),
+            *("-cp", jars.folder("broker") / "*"),
+        ]
+
+    def _properties(self) -> str:
+        broker, controller = f"127.0.0.1:{self.port}", f"127.0.0.1:{self.controller_port}"
+        return f"""\
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://{broker},CONTROLLER://{controller}
+listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
+advertised.listeners=PLAINTEXT://{broker}
+log.dirs={self._data}
+# One broker: nothing to replicate to, nobody to wait for.
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=4
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""

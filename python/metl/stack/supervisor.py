@@ -1,0 +1,203 @@
+"""Brings parts up together, takes them down, and says how they are."""
+
+import asyncio
+import contextlib
+import json
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import psutil
+
+from metl.errors import PartFailed
+from metl.home import Home, is_free
+from metl.stack.part import Part
+from metl.together import together
+
+#: Called with a part's name and what it is doing.
+Report = Callable[[str, str], None]
+
+START_PATIENCE = 90.0
+STOP_PATIENCE = 20.0
+PORT_PATIENCE = 5.0
+LOOK_EVERY = 0.1
+FULL_DISK = "No space left on device"
+
+
+def up(home: Home, parts: Sequence[Part], report: Report) -> float:
+    """Starts what does not run yet and waits until all answer; returns the seconds that took.
+
+    If one of them fails, or the user interrupts, everything that was started here is stopped again.
+    """
+    began = time.monotonic()
+    with home.lock():
+        started: list[Part] = []
+        try:
+            asyncio.run(_bring_all_up(parts, started, report))
+        except BaseException:
+            _stop(started, report)
+            raise
+        seconds = time.monotonic() - began
+        if started:
+            (home.path / "up.json").write_text(json.dumps({"seconds": seconds, "parts": [p.name for p in started]}))
+    return seconds
+
+
+def down(home: Home, parts: Sequence[Part], report: Report) -> None:
+    if home.path.exists():
+        with home.lock():
+            _stop([part for part in parts if part.daemon.was_started()], report)
+
+
+async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
+    answers = {part.name: asyncio.Event() for part in parts}
+
+    async def bring_up(part: Part) -> None:
+        await _bring_up(part, [answers[name] for name in part.needs], started, report)
+        answers[part.name].set()
+
+    await together(*(bring_up(part) for part in parts))
+
+
+async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Part], report: Report) -> None:
+    if part.is_elsewhere:
+        report(part.name, f"runs elsewhere ({part.variable}), checking it")
+        await _check_elsewhere(part)
+        report(part.name, "answers")
+        return
+    child = None
+    begun = time.monotonic()
+    if part.daemon.process() is None:
+        await part.prepare(lambda text: report(part.name, text))
+        for need in needs:
+            await need.wait()
+        await _await_free_ports(part)
+        report(part.name, "starting")
+        child = part.daemon.start(part.command(), launcher=part.launcher())
+        started.append(part)
+    await _await_answer(part, child)
+    await part.welcome()
+    report(part.name, f"answers after {time.monotonic() - begun:.1f} s" if child else "runs already")
+
+
+async def _check_elsewhere(part: Part) -> None:
+    try:
+        await asyncio.to_thread(part.check)
+    except Exception as error:
+        raise PartFailed(
+            f"{part.name} does not answer at {part.shown_address()} ({part.variable}): {error}. "
+            f"Correct {part.variable}, or unset it to use a local one."
+        ) from None
+
+
+async def _await_free_ports(part: Part) -> None:
+    """What a killed part left behind needs a moment to let go of its port."""
+    for name, port in part.ports().items():
+        end = time.monotonic() + PORT_PATIENCE
+        while not is_free(port):
+            if time.monotonic() > end:
+                raise PartFailed(
+                    f"{part.name} cannot have port {port}: {_listener(port)} uses it. {part.home.forget_port(name)}"
+                )
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def _listener(port: int) -> str:
+    with contextlib.suppress(psutil.Error):
+        for found in psutil.net_connections("tcp"):
+            if found.status == psutil.CONN_LISTEN and found.pid and found.laddr and found.laddr.port == port:
+                return f"{psutil.Process(found.pid).name()} (pid {found.pid})"
+    return "another program"
+
+
+async def _await_answer(part: Part, child: subprocess.Popen[bytes] | None) -> None:
+    end = time.monotonic() + START_PATIENCE
+    while True:
+        try:
+            await asyncio.to_thread(part.check)
+            return
+        except Exception as error:
+            reason = error
+        if child.poll() is not None if child else part.daemon.process() is None:
+            raise PartFailed(_why_it_died(part))
+        if time.monotonic() > end:
+            raise PartFailed(
+                f"{part.name} does not answer after {START_PATIENCE:.0f} s: {reason}. "
+                f"The last lines of {part.daemon.log}:\n{part.daemon.last_words()}"
+            )
+        await asyncio.sleep(LOOK_EVERY)
+
+
+def _why_it_died(part: Part) -> str:
+    words = part.daemon.last_words()
+    if FULL_DISK in words:
+        free = shutil.disk_usage(part.folder).free // 2**20
+        return (
+            f"{part.name} could not start because the disk that holds {part.folder} is full ({free} MiB free). "
+            "Free some space there or set METL_HOME to another disk, then try again."
+        )
+    return f"{part.name} died while starting. The last lines of {part.daemon.log}:\n{words or '(nothing)'}"
+
+
+def _stop(parts: Sequence[Part], report: Report) -> None:
+    """Those that need others go first, so that they can say good-bye to them."""
+
+    def stop(part: Part) -> None:
+        report(part.name, "stopping")
+        part.daemon.stop(part.stop_signal, STOP_PATIENCE)
+        report(part.name, "stopped")
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(stop, [part for part in parts if part.needs]))
+        list(pool.map(stop, [part for part in parts if not part.needs]))
+
+
+@dataclass(frozen=True)
+class Status:
+    name: str
+    state: str  # up, down, died, silent (runs but does not answer), elsewhere, unreachable
+    address: str
+    pid: int | None
+    resident_bytes: int
+    detail: str = ""
+
+    @property
+    def is_bad(self) -> bool:
+        return self.state in ("died", "silent", "unreachable")
+
+
+def status(parts: Sequence[Part]) -> list[Status]:
+    with ThreadPoolExecutor() as pool:
+        return list(pool.map(_status, parts))
+
+
+def _status(part: Part) -> Status:
+    process = part.daemon.process()
+    if not part.is_elsewhere and process is None:
+        died = part.daemon.was_started()
+        detail = "restart it with: metl up" if died else ""
+        return Status(part.name, "died" if died else "down", "", None, 0, detail)
+    state, detail = ("elsewhere", "") if part.is_elsewhere else ("up", "")
+    try:
+        part.check()
+    except Exception as error:
+        state, detail = ("unreachable" if part.is_elsewhere else "silent"), str(error).strip()
+    return Status(
+        part.name,
+        state,
+        part.shown_address(),
+        process.pid if process else None,
+        part.daemon.resident_bytes(),
+        detail,
+    )
+
+
+def last_up_seconds(home: Home) -> float | None:
+    """How long the last `up` that started something took."""
+    try:
+        return float(json.loads((home.path / "up.json").read_text())["seconds"])
+    except (OSError, ValueError, KeyError):
+        return None

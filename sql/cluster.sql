@@ -1,0 +1,21 @@
+-- What an administrator does once per PostgreSQL server; everything after it is the owner's work.
+--
+--     METL_PASSWORD=… psql -v ON_ERROR_STOP=1 -f sql/cluster.sql
+--
+-- Running it again changes nothing. METL itself never works as a superuser.
+\getenv password METL_PASSWORD
+
+-- createrole: the owner hands out the roles of stewards, jobs and readers.
+-- createdb: tests and dbt work in databases of their own.
+-- replication: Debezium reads the change log.
+select
+    format(
+        'create role metl_owner login createrole createdb replication password %L',
+        :'password'
+    )
+where not exists (select from pg_roles where rolname = 'metl_owner')
+\gexec
+
+select 'create database metl owner metl_owner'
+where not exists (select from pg_database where datname = 'metl')
+\gexec

@@ -1,0 +1,95 @@
+"""Real parts for every test that asks for them; see tests/parts.py for where they come from."""
+
+import contextlib
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from pyspark.sql import SparkSession
+
+from metl import jars
+from tests.parts import Source, source
+
+
+@pytest.fixture(scope="session")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
+    with source(tmp_path_factory.mktemp("parts")) as chosen:
+        yield chosen
+
+
+@pytest.fixture(scope="session")
+def postgres(parts: Source) -> str:
+    """The DSN of a role that may create databases; no superuser."""
+    return parts.address("postgres")
+
+
+@pytest.fixture(scope="session")
+def kafka(parts: Source) -> str:
+    return parts.address("kafka")
+
+
+@pytest.fixture(scope="session")
+def registry(parts: Source) -> str:
+    return parts.address("registry")
+
+
+@pytest.fixture(scope="session")
+def connect(parts: Source) -> str:
+    return parts.address("connect")
+
+
+@pytest.fixture(scope="session")
+def template(postgres: str) -> Iterator[str]:
+    """A database that every test gets a copy of; what all tests need is installed here once."""
+    with scratch_database(postgres) as name:
+        yield name
+
+
+@pytest.fixture
+def database(postgres: str, template: str) -> Iterator[str]:
+    """The DSN of a fresh database, gone after the test."""
+    with scratch_database(postgres, template) as name:
+        yield make_conninfo(postgres, dbname=name)
+
+
+@contextlib.contextmanager
+def scratch_database(server: str, template: str = "template1") -> Iterator[str]:
+    name = f"metl_test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template))
+        )
+        try:
+            yield name
+        finally:
+            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """Spark on this machine's cores, with the Kafka and JDBC jars of ivy.xml."""
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    paths = ",".join(str(jar) for jar in sorted(jars.folder("spark").glob("*.jar")))
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("metl tests")
+        .config("spark.jars", paths)
+        .config("spark.ui.enabled", "false")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return Path(__file__).parents[1]
