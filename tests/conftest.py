@@ -1,8 +1,7 @@
 """Real parts for every test that asks for them; see tests/parts.py for where they come from."""
 
+import asyncio
 import contextlib
-import os
-import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
 from metl import jars
+from metl.spark import local_session
 from tests.parts import Source, source
 
 
@@ -74,18 +74,8 @@ def scratch_database(server: str, template: str = "template1") -> Iterator[str]:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """Spark on this machine's cores, with the Kafka and JDBC jars of ivy.xml."""
-    os.environ["PYSPARK_PYTHON"] = sys.executable
-    paths = ",".join(str(jar) for jar in sorted(jars.folder("spark").glob("*.jar")))
-    session = (
-        SparkSession.builder.master("local[2]")
-        .appName("metl tests")
-        .config("spark.jars", paths)
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.sql.session.timeZone", "UTC")
-        .getOrCreate()
-    )
+    asyncio.run(jars.fetch("spark", lambda text: None))
+    session = local_session("metl tests")
     yield session
     session.stop()
 

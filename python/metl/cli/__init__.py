@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import click
 
-from metl.cli import fetch, stack
+from metl.cli import demo, fetch, stack
 from metl.errors import MetlError
 
 
@@ -51,5 +51,5 @@ def main() -> None:
     logging.captureWarnings(True)
 
 
-for command in (stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch):
+for command in (stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch, demo.demo):
     main.add_command(command)

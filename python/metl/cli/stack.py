@@ -1,11 +1,9 @@
 """metl up, down, status, logs, env: the local stack."""
 
 import shlex
-import signal
 import time
 from dataclasses import asdict
 from pathlib import Path
-from types import FrameType
 
 import click
 
@@ -18,29 +16,23 @@ PART_NAMES = ", ".join(kind.name for kind in KINDS)
 COLOURS = {"up": "green", "elsewhere": "green", "died": "red", "silent": "red", "unreachable": "red", "down": "dim"}
 
 
-def _report(part: str, text: str) -> None:
+def report(part: str, text: str) -> None:
     console.print(f"[bold]{part:<9}[/bold] {text}")
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 @click.command(help=f"Start PARTs ({PART_NAMES}; default: all) with what they need, and wait until they answer.")
 @click.argument("part", nargs=-1)
 def up(part: tuple[str, ...]) -> None:
-    # A polite kill gets the same clean-up as Ctrl-C.
-    signal.signal(signal.SIGTERM, _interrupt)
     home = Home.from_environment()
     wanted = parts(home, part)
-    seconds = supervisor.up(home, wanted, _report)
+    seconds = supervisor.up(home, wanted, report)
     console.print(f"{len(wanted)} of {len(wanted)} parts answer after {seconds:.1f} s. See them with: metl status")
 
 
 @click.command(help="Stop every part of the local stack. Data stays in METL_HOME.")
 def down() -> None:
     home = Home.from_environment()
-    supervisor.down(home, parts(home), _report)
+    supervisor.down(home, parts(home), report)
     console.print("Nothing of the local stack runs any more.")
 
 

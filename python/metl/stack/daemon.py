@@ -57,7 +57,7 @@ class Daemon:
             found = psutil.Process(record["pid"])
             if found.cmdline() == record["argv"] and found.status() != psutil.STATUS_ZOMBIE:
                 return found
-        except (FileNotFoundError, ValueError, KeyError, psutil.NoSuchProcess, psutil.AccessDenied):
+        except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.NoSuchProcess, psutil.AccessDenied):
             pass
         return None
 

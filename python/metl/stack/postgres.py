@@ -49,7 +49,10 @@ class Postgres(Part):
         )
 
     def shown_address(self) -> str:
-        parts = conninfo_to_dict(self.address)
+        try:
+            parts = conninfo_to_dict(self.address)
+        except psycopg.ProgrammingError:
+            return "an address that PostgreSQL cannot read"
         return "postgresql://{user}@{host}:{port}/{dbname}".format(
             **{"user": "", "host": "localhost", "port": 5432, "dbname": "", **parts}
         )

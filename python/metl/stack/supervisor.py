@@ -2,16 +2,19 @@
 
 import asyncio
 import contextlib
+import errno
 import json
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psutil
 
+from metl import tool
 from metl.errors import PartFailed
 from metl.home import Home, is_free
 from metl.stack.part import Part
@@ -37,13 +40,27 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
         started: list[Part] = []
         try:
             asyncio.run(_bring_all_up(parts, started, report))
-        except BaseException:
-            _stop(started, report)
+        except BaseException as error:
+            with _undisturbed():
+                _stop(started, report)
+            if isinstance(error, asyncio.CancelledError):
+                raise KeyboardInterrupt from None
             raise
         seconds = time.monotonic() - began
         if started:
             (home.path / "up.json").write_text(json.dumps({"seconds": seconds, "parts": [p.name for p in started]}))
     return seconds
+
+
+@contextlib.contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A second, impatient Ctrl-C must not leave half of them running; stopping ends by itself."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def down(home: Home, parts: Sequence[Part], report: Report) -> None:
@@ -53,6 +70,10 @@ def down(home: Home, parts: Sequence[Part], report: Report) -> None:
 
 
 async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    # A polite kill gets the same clean-up as Ctrl-C.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
     answers = {part.name: asyncio.Event() for part in parts}
 
     async def bring_up(part: Part) -> None:
@@ -71,7 +92,7 @@ async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Pa
     child = None
     begun = time.monotonic()
     if part.daemon.process() is None:
-        await part.prepare(lambda text: report(part.name, text))
+        await _prepare(part, report)
         for need in needs:
             await need.wait()
         await _await_free_ports(part)
@@ -81,6 +102,17 @@ async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Pa
     await _await_answer(part, child)
     await part.welcome()
     report(part.name, f"answers after {time.monotonic() - begun:.1f} s" if child else "runs already")
+
+
+async def _prepare(part: Part, report: Report) -> None:
+    try:
+        await part.prepare(lambda text: report(part.name, text))
+    except tool.ToolFailed as error:
+        raise PartFailed(_full_disk(part) if FULL_DISK in error.output else str(error)) from None
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        raise PartFailed(_full_disk(part)) from None
 
 
 async def _check_elsewhere(part: Part) -> None:
@@ -134,12 +166,16 @@ async def _await_answer(part: Part, child: subprocess.Popen[bytes] | None) -> No
 def _why_it_died(part: Part) -> str:
     words = part.daemon.last_words()
     if FULL_DISK in words:
-        free = shutil.disk_usage(part.folder).free // 2**20
-        return (
-            f"{part.name} could not start because the disk that holds {part.folder} is full ({free} MiB free). "
-            "Free some space there or set METL_HOME to another disk, then try again."
-        )
+        return _full_disk(part)
     return f"{part.name} died while starting. The last lines of {part.daemon.log}:\n{words or '(nothing)'}"
+
+
+def _full_disk(part: Part) -> str:
+    free = shutil.disk_usage(part.home.path).free // 2**20
+    return (
+        f"{part.name} could not start because the disk that holds {part.home.path} is full ({free} MiB free). "
+        "Free some space there or set METL_HOME to another disk, then try again."
+    )
 
 
 def _stop(parts: Sequence[Part], report: Report) -> None:
