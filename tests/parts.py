@@ -10,16 +10,17 @@ import os
 import secrets
 import subprocess
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import docker
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 from testcontainers.compose import DockerCompose
 
-from metl.home import Home, free_port
+from metl.home import SPARE_PORTS, Home, free_port
 from metl.stack import KINDS, parts, supervisor
 
 ROOT = Path(__file__).parents[1]
@@ -82,18 +83,21 @@ class Containers(Source):
         self._password = secrets.token_urlsafe(24)
         self._ports: dict[str, int] = {}
         for name in VARIABLES:
-            self._ports[name] = free_port(0, taken={str(port) for port in self._ports.values()})
+            self._ports[name] = free_port(SPARE_PORTS[0], taken={str(port) for port in self._ports.values()})
         # The variables of docker-compose.yml, which compose reads from our environment.
         os.environ.update({f"METL_{name.upper()}_PORT": str(port) for name, port in self._ports.items()})
         os.environ.update(METL_PASSWORD=self._password, METL_PLUGINS=str(plugins))
 
     def start(self, name: str) -> str:
         DockerCompose(ROOT, services=[name], wait=True).start()
-        if name == "postgres":
-            return make_conninfo(
-                host="127.0.0.1", port=self._ports[name], dbname="metl", user="metl_owner", password=self._password
-            )
+        os.environ[VARIABLES[name]] = address = self._address(name)
+        _await_answer(name)
+        return address
+
+    def _address(self, name: str) -> str:
         where = f"127.0.0.1:{self._ports[name]}"
+        if name == "postgres":
+            return f"postgresql://metl_owner:{self._password}@{where}/metl"
         return where if name == "kafka" else f"http://{where}"
 
     def close(self) -> None:
@@ -101,6 +105,20 @@ class Containers(Source):
 
     def seen_by_connect(self, name: str) -> tuple[str, int]:
         return name, {"postgres": 5432, "kafka": 19092, "registry": 8080}[name]
+
+
+def _await_answer(name: str) -> None:
+    """Not every image has a health check, so METL's own tells."""
+    [kind] = [kind for kind in KINDS if kind.name == name]
+    part = kind(Home(Path("unused")))
+    end = time.monotonic() + 120
+    while True:
+        try:
+            return part.check()
+        except Exception:
+            if time.monotonic() > end:
+                raise
+        time.sleep(0.5)
 
 
 def docker_answers() -> bool:
