@@ -16,6 +16,15 @@ select
 where not exists (select from pg_roles where rolname = 'metl_owner')
 \gexec
 
+-- Roles to grant to people and programs; sql/grants.sql says what each may do.
+select format('create role %I nologin', role.name)
+from (values ('metl_steward'), ('metl_job'), ('metl_reader')) as role (name)
+where not exists (select from pg_roles as r where r.rolname = role.name)
+\gexec
+select format('grant %I to metl_owner with admin option', role.name)
+from (values ('metl_steward'), ('metl_job'), ('metl_reader')) as role (name)
+\gexec
+
 select 'create database metl owner metl_owner'
 where not exists (select from pg_database where datname = 'metl')
 \gexec

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
 from metl import jars
+from metl.install import install
 from metl.spark import local_session
 from tests.parts import Source, source
 
@@ -48,6 +49,7 @@ def connect(parts: Source) -> str:
 def template(postgres: str) -> Iterator[str]:
     """A database that every test gets a copy of; what all tests need is installed here once."""
     with scratch_database(postgres) as name:
+        install(make_conninfo(postgres, dbname=name))
         yield name
 
 

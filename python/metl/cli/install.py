@@ -1,0 +1,19 @@
+"""metl install: the matrix inside PostgreSQL."""
+
+import click
+
+from metl.cli.display import console
+from metl.home import Home
+from metl.install import install as install_into
+from metl.stack.postgres import Postgres
+
+
+@click.command()
+def install() -> None:
+    """Put the matrix into the database of METL_DSN (or the local stack), or bring it up to date."""
+    done = install_into(Postgres(Home.from_environment()).address)
+    if done.migrations:
+        console.print(f"Applied to database {done.database}: {', '.join(done.migrations)}.")
+    else:
+        console.print(f"The tables in database {done.database} were up to date.")
+    console.print(f"Schema metl now has {done.functions} functions and {done.views} views.")

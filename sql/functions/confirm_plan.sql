@@ -1,0 +1,19 @@
+create or replace function metl.confirm_plan(plan_id bigint) returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    _plan metl.waiting_plan;
+    _state bigint;
+begin
+    perform metl._lock();
+    _plan := metl._decide(plan_id, 'confirmed');
+    _state := case _plan.kind
+        when 'schema_version' then metl._add_schema_version(_plan.name, _plan.version, _plan.attributes, true)
+        else metl._add_entity_version(_plan.name, _plan.version, _plan.attributes, true)
+    end;
+    update metl.waiting_plan set state = _state where waiting_plan.plan_id = confirm_plan.plan_id;
+    return _state;
+end $$;
+comment on function metl.confirm_plan(bigint) is 'Lets a waiting update happen; returns the new state.';

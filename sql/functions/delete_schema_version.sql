@@ -1,0 +1,29 @@
+create or replace function metl.delete_schema_version(schema text, version int) returns bigint
+language plpgsql security definer
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    _schema_id int;
+    _state bigint;
+begin
+    perform metl._lock();
+    _schema_id := metl._require_schema_version(schema, version);
+    _state := metl._advance('delete_schema_version', metl._summary(schema, version, null, null, array(
+        select planned from metl._column_end(schema, version) as planned
+    )));
+    update metl.schema_version set deleted = _state
+    where schema_version.schema_id = _schema_id and schema_version.version = delete_schema_version.version;
+    -- Where it anchored a run, the run is anchored anew at the next live version.
+    perform metl._store(_state, array(
+        select (_schema_id, delete_schema_version.version, block.entity_id, block.entity_version, null)::metl._block_content
+        from metl.block
+        where
+            block.schema_id = _schema_id
+            and block.version = delete_schema_version.version
+            and block.until is null
+    ));
+    return _state;
+end $$;
+comment on function metl.delete_schema_version(text, int) is
+'Deletes a version of an extraction schema with its column of the matrix; returns the new state.';

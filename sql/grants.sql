@@ -1,0 +1,47 @@
+reset client_min_messages;
+
+-- Who may do what, as a matrix. Roles that do not exist are passed over: sql/cluster.sql makes them.
+revoke all on schema metl from public;
+revoke all on all tables in schema metl from public;
+revoke all on all functions in schema metl from public;
+
+do $$
+declare
+    -- views and functions                                  reader  job  steward
+    _access constant text[][] := array[
+        ['view', 'schema_versions, schema_attributes',            'x', 'x', 'x'],
+        ['view', 'entity_versions, entity_attributes',            'x', 'x', 'x'],
+        ['view', 'decompaction, dusb, states',                    'x', 'x', 'x'],
+        ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
+        ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
+        ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
+        ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
+        ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
+        ['call', 'plan_entity_version, plan_entity_version_end, plan_block', 'x', '', 'x'],
+        ['call', 'add_schema_version, delete_schema_version',     '',  '',  'x'],
+        ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
+        ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
+        ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x']
+    ];
+    _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];
+    _line text[];
+    _object text;
+begin
+    for _column in 1 .. cardinality(_roles) loop
+        if not exists (select from pg_roles where rolname = _roles[_column]) then
+            raise notice 'There is no role %: run sql/cluster.sql and then sql/grants.sql to let it in.', _roles[_column];
+            continue;
+        end if;
+        execute format('grant usage on schema metl to %I', _roles[_column]);
+        foreach _line slice 1 in array _access loop
+            continue when _line[2 + _column] = '';
+            foreach _object in array string_to_array(_line[2], ', ') loop
+                if _line[1] = 'view' then
+                    execute format('grant select on metl.%I to %I', _object, _roles[_column]);
+                else
+                    execute format('grant execute on function metl.%I to %I', _object, _roles[_column]);
+                end if;
+            end loop;
+        end loop;
+    end loop;
+end $$;

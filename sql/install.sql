@@ -1,0 +1,95 @@
+-- METL inside PostgreSQL: psql -v ON_ERROR_STOP=1 -f sql/install.sql
+-- Run by the owner of the database, who need not be a superuser; sql/cluster.sql makes the roles before.
+-- Running it again brings an older installation up to date.
+
+-- State: tables, by numbered migrations
+\ir migrations/001_states.sql
+\ir migrations/002_trees.sql
+\ir migrations/003_matrix.sql
+\ir migrations/004_notices.sql
+\ir migrations/005_policies.sql
+\ir migrations/006_row_types.sql
+\ir types.sql
+
+-- Taking turns
+\ir functions/current_state.sql
+\ir private/lock.sql
+\ir private/advance.sql
+
+-- Reading what is given, and refusing it clearly
+\ir private/check_name.sql
+\ir private/generalize.sql
+\ir private/read_attributes.sql
+\ir private/require.sql
+\ir private/read_mapping.sql
+
+-- The matrix: stored blocks and what they unfold to
+\ir private/content.sql
+\ir private/store.sql
+\ir private/replace.sql
+\ir private/violations.sql
+\ir private/guard.sql
+\ir functions/check.sql
+\ir views/ones.sql
+\ir views/decompaction.sql
+\ir views/dusb.sql
+\ir functions/matrix_block.sql
+
+-- The trees: which attributes go on from version to version
+\ir views/trees.sql
+\ir private/match_attributes.sql
+\ir private/match_schema_attributes.sql
+\ir private/match_entity_attributes.sql
+\ir private/insert_schema_version.sql
+\ir private/insert_entity_version.sql
+
+-- Policies, plans, notices
+\ir private/policy.sql
+\ir functions/set_policy.sql
+\ir functions/policy_of.sql
+\ir views/policies.sql
+\ir private/column_plan.sql
+\ir private/row_plan.sql
+\ir private/end_plans.sql
+\ir private/block_plan.sql
+\ir private/summary.sql
+\ir private/tell.sql
+\ir private/must_wait.sql
+\ir private/decide.sql
+\ir views/notices.sql
+\ir views/plans.sql
+\ir functions/confirm_notices.sql
+\ir functions/plan_schema_version.sql
+\ir functions/plan_schema_version_end.sql
+\ir functions/plan_entity_version.sql
+\ir functions/plan_entity_version_end.sql
+\ir functions/plan_block.sql
+\ir functions/simulate.sql
+
+-- Auto-Update and edits
+\ir private/add_schema_version.sql
+\ir private/add_entity_version.sql
+\ir functions/add_schema_version.sql
+\ir functions/add_entity_version.sql
+\ir functions/delete_schema_version.sql
+\ir functions/delete_entity_version.sql
+\ir private/edit.sql
+\ir functions/set_block.sql
+\ir functions/set_run.sql
+\ir functions/set_blocks.sql
+\ir functions/confirm_plan.sql
+\ir functions/reject_plan.sql
+
+-- States
+\ir views/states.sql
+\ir functions/decompaction_at.sql
+\ir functions/diff.sql
+
+-- Search
+\ir functions/feeds.sql
+\ir functions/fed_by.sql
+\ir functions/progression.sql
+\ir functions/coverage.sql
+
+-- Who may do what
+\ir grants.sql

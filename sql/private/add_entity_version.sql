@@ -1,0 +1,98 @@
+create or replace function metl._add_entity_version(
+    entity text, version int, attributes jsonb, is_confirmed boolean
+) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    _fresh metl._given_attribute[];
+    _used metl.entity_version;
+    _live int;
+    _plan metl._cell_fate[];
+    _frozen text;
+    _state bigint;
+    _entity_id int;
+begin
+    perform metl._check_name('entity', entity);
+    perform metl._lock();
+    select v.* into _used
+    from metl.entity_version as v inner join metl.entity as e using (entity_id)
+    where e.name = _add_entity_version.entity and v.version = _add_entity_version.version;
+    perform metl._require_new_version('entity', entity, version, _used.added, _used.deleted);
+    select v.version into _live
+    from metl.entity_version as v inner join metl.entity as e using (entity_id)
+    where e.name = _add_entity_version.entity and v.deleted is null;
+    if _live > version then
+        raise exception using
+            errcode = 'object_not_in_prerequisite_state',
+            message = format('Entity %L is at version %s already; version %s would be a second live one.', entity, _live, version),
+            hint = format('Take a number above %s: a new version takes the place of the one before it.', _live);
+    end if;
+    _fresh := metl._read_attributes(format('entity %L version %s', entity, version), attributes);
+
+    _plan := array(select planned from metl._row_plan(entity, version, _fresh) as planned);
+    select cell.schema into _frozen from unnest(_plan) as cell
+    where metl._policy(cell.schema_id, cell.entity_id) = 'freeze' limit 1;
+    if found then
+        raise exception using
+            errcode = 'object_not_in_prerequisite_state',
+            message = format('The mapping of schema %L to entity %L is frozen, and a new version of the entity would end it.',
+                             _frozen, entity),
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''confirm'').', _frozen, entity);
+    end if;
+    if not is_confirmed and metl._must_wait(_plan) then
+        return metl._wait('entity_version', entity, version, attributes, _plan);
+    end if;
+    _state := metl._advance('add_entity_version', metl._summary(null, null, entity, version, _plan));
+    _entity_id := metl._insert_entity_version(_state, entity, version, _fresh);
+    perform metl._elevate(_state, _entity_id, _live, version);
+    perform metl._tell(_state, _plan);
+    return _state;
+end $$;
+comment on function metl._add_entity_version(text, int, jsonb, boolean) is
+'Adds an entity version, carries the rows of the live one over and lets it take its place; waits if it must.';
+
+create or replace function metl._elevate(state bigint, entity_id int, old_version int, new_version int) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    perform metl._replace(_elevate.state, array(
+        with old as (
+            select block.schema_id, block.version, block.block_id
+            from metl.block
+            where
+                block.entity_id = _elevate.entity_id
+                and block.entity_version = _elevate.old_version
+                and block.until is null
+        ),
+        carried as (
+            select old.schema_id, old.version, coalesce((
+                select array_agg(array[cell.attribute_id, cell.entity_attribute_id] order by cell.attribute_id)
+                from metl.cell
+                inner join metl.entity_attribute_version as kept
+                    on cell.entity_attribute_id = kept.entity_attribute_id and kept.version = _elevate.new_version
+                where cell.block_id = old.block_id
+            ), '{}') as content
+            from old
+        ),
+        compared as (
+            select
+                carried.*,
+                lag(carried.content, 1, '{}') over (partition by carried.schema_id order by carried.version) as before
+            from carried
+        )
+        select (old.schema_id, old.version, _elevate.entity_id, _elevate.old_version, null)::metl._block_content
+        from old
+        union all
+        select (
+            compared.schema_id, compared.version, _elevate.entity_id, _elevate.new_version, compared.content
+        )::metl._block_content
+        from compared
+        where compared.content is distinct from compared.before
+    ));
+end $$;
+comment on function metl._elevate(bigint, int, int, int) is
+'Moves every block of an entity version to the next one, as far as its attributes go on.';

@@ -1,0 +1,44 @@
+create or replace function metl._add_schema_version(
+    schema text, version int, attributes jsonb, is_confirmed boolean
+) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    _fresh metl._given_attribute[];
+    _used metl.schema_version;
+    _plan metl._cell_fate[];
+    _state bigint;
+    _schema_id int;
+begin
+    perform metl._check_name('schema', schema);
+    perform metl._lock();
+    select v.* into _used
+    from metl.schema_version as v inner join metl.schema as s using (schema_id)
+    where s.name = _add_schema_version.schema and v.version = _add_schema_version.version;
+    perform metl._require_new_version('schema', schema, version, _used.added, _used.deleted);
+    _fresh := metl._read_attributes(format('schema %L version %s', schema, version), attributes);
+
+    _plan := array(select planned from metl._column_plan(schema, version, _fresh) as planned);
+    if not is_confirmed and metl._must_wait(_plan) then
+        return metl._wait('schema_version', schema, version, attributes, _plan);
+    end if;
+    _state := metl._advance('add_schema_version', metl._summary(schema, version, null, null, _plan));
+    _schema_id := metl._insert_schema_version(_state, schema, version, _fresh);
+    perform metl._store(_state, array(
+        select (_schema_id, _add_schema_version.version, cell.entity_id, cell.entity_version, coalesce(
+            array_agg(array[cell.attribute_id, cell.entity_attribute_id] order by cell.attribute_id)
+            filter (where cell.fate = 'kept'), '{}'
+        ))::metl._block_content
+        from unnest(_plan) as cell
+        where cell.fate in ('kept', 'lost')
+        group by cell.entity_id, cell.entity_version
+        -- A block that is carried over whole is part of the run already.
+        having bool_or(cell.fate = 'lost')
+    ));
+    perform metl._tell(_state, _plan);
+    return _state;
+end $$;
+comment on function metl._add_schema_version(text, int, jsonb, boolean) is
+'Adds a schema version and carries the blocks of the next lower live version over; waits if it must.';

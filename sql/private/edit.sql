@@ -1,0 +1,29 @@
+create or replace function metl._edit(cause text, summary jsonb, changes metl._block_content[]) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _frozen record;
+    _plan metl._cell_fate[];
+    _state bigint;
+begin
+    select s.name as schema, e.name as entity into _frozen
+    from unnest(changes) as change
+    inner join metl.schema as s on s.schema_id = change.schema_id
+    inner join metl.entity as e on e.entity_id = change.entity_id
+    where metl._policy(change.schema_id, change.entity_id) = 'freeze'
+    limit 1;
+    if found then
+        raise exception using
+            errcode = 'object_not_in_prerequisite_state',
+            message = format('The mapping of schema %L to entity %L is frozen.', _frozen.schema, _frozen.entity),
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'').',
+                          _frozen.schema, _frozen.entity);
+    end if;
+    _plan := array(select planned from metl._block_plan(changes) as planned);
+    _state := metl._advance(_edit.cause, metl._summary(null, null, null, null, _plan) || _edit.summary);
+    perform metl._store(_state, changes);
+    perform metl._tell(_state, _plan, is_known => true);
+    return _state;
+end $$;
+comment on function metl._edit(text, jsonb, metl._block_content[]) is 'Sets blocks by hand, as one state.';

@@ -1,0 +1,54 @@
+create or replace function metl._guard_blocks() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform metl._refuse_violations(array(select distinct touched.schema_id from touched));
+    return null;
+end $$;
+comment on function metl._guard_blocks() is 'Lets no statement leave a broken block behind.';
+
+create or replace function metl._guard_cells() returns trigger
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    perform metl._refuse_violations(array(
+        select distinct block.schema_id
+        from touched inner join metl.block on touched.block_id = block.block_id
+    ));
+    return null;
+end $$;
+comment on function metl._guard_cells() is 'Lets no statement leave a broken block behind.';
+
+create or replace function metl._refuse_violations(schemas int[]) returns void
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _violation record;
+begin
+    select * into _violation from metl._violations(schemas) limit 1;
+    if found then
+        raise exception using
+            errcode = 'integrity_constraint_violation',
+            message = format('Schema %L version %s to entity %L version %s: %s.', _violation.schema, _violation.version,
+                             _violation.entity, _violation.entity_version, _violation.invariant),
+            detail = _violation.detail,
+            hint = 'Change blocks with metl.set_block, which keeps the matrix whole.';
+    end if;
+end $$;
+comment on function metl._refuse_violations(int[]) is 'An error if an invariant of the stored blocks does not hold.';
+
+create or replace trigger block_insert_is_guarded after insert on metl.block
+referencing new table as touched for each statement execute function metl._guard_blocks();
+create or replace trigger block_update_is_guarded after update on metl.block
+referencing new table as touched for each statement execute function metl._guard_blocks();
+create or replace trigger block_delete_is_guarded after delete on metl.block
+referencing old table as touched for each statement execute function metl._guard_blocks();
+create or replace trigger cell_insert_is_guarded after insert on metl.cell
+referencing new table as touched for each statement execute function metl._guard_cells();
+create or replace trigger cell_update_is_guarded after update on metl.cell
+referencing new table as touched for each statement execute function metl._guard_cells();
+create or replace trigger cell_delete_is_guarded after delete on metl.cell
+referencing old table as touched for each statement execute function metl._guard_cells();

@@ -1,0 +1,71 @@
+create or replace function metl._claims(fresh metl._given_attribute[], lower_version metl._known_attribute[])
+returns table (name text, previous_name text, id bigint, same_type boolean)
+language sql immutable
+as $$
+    -- An explicit rename comes before the same name.
+    select each.name, known.name, known.id, known.type = each.type
+    from unnest(fresh) as each
+    cross join lateral (
+        select k.name, k.id, k.type
+        from unnest(lower_version) as k
+        where k.name in (each.renamed_from, each.name)
+        order by (k.name = each.renamed_from) desc nulls last
+        limit 1
+    ) as known
+$$;
+comment on function metl._claims(metl._given_attribute[], metl._known_attribute[]) is
+'Which attribute of the next lower version each new attribute continues, by rename or by name.';
+
+create or replace function metl._match_attributes(
+    owner text,
+    fresh metl._given_attribute[],
+    lower_version metl._known_attribute[],
+    upper_version metl._known_attribute[]
+) returns table (name text, id bigint, previous_name text, type_changed boolean)
+language plpgsql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+declare
+    _claimed record;
+begin
+    -- Two attributes cannot both continue one.
+    select claim.previous_name, array_agg(claim.name order by claim.name) as names into _claimed
+    from metl._claims(fresh, lower_version) as claim
+    group by claim.previous_name having count(*) > 1 limit 1;
+    if found then
+        raise exception using
+            errcode = 'invalid_parameter_value',
+            message = format('%s of %s both continue %s.',
+                             array_to_string(_claimed.names, ' and '), owner, _claimed.previous_name),
+            hint = 'At most one attribute may be renamed_from another, and that name must be gone or renamed itself.';
+    end if;
+    return query
+    with below as (
+        select claim.name, claim.previous_name, claim.id, claim.same_type
+        from metl._claims(fresh, lower_version) as claim
+    ),
+    -- A version that comes late may share an attribute with the version above it only.
+    above as (
+        select distinct on (known.id) each.name, known.id
+        from unnest(fresh) as each
+        inner join unnest(upper_version) as known
+            on each.type = known.type and each.name in (known.name, known.renamed_from)
+        where
+            not exists (select from below where below.name = each.name and below.same_type)
+            and not exists (select from below where below.id = known.id and below.same_type)
+        order by known.id, (each.name = known.name) desc
+    )
+    select
+        each.name,
+        coalesce(case when below.same_type then below.id end, above.id),
+        below.previous_name,
+        coalesce(not below.same_type, false)
+    from unnest(fresh) as each
+    left join below on each.name = below.name
+    left join lateral (select above.id from above where above.name = each.name order by above.id limit 1) as above on true;
+end $$;
+comment on function metl._match_attributes(
+    text, metl._given_attribute[], metl._known_attribute[], metl._known_attribute[]
+) is
+'Which attribute of its neighbours each attribute of a new version is equivalent to: its id, null if it is new.';

@@ -1,0 +1,69 @@
+create or replace function metl._live_version_before(schema_id int, version int) returns int
+language sql stable
+as $$
+    select max(v.version) from metl.schema_version as v
+    where v.schema_id = _live_version_before.schema_id and v.version < _live_version_before.version and v.deleted is null
+$$;
+comment on function metl._live_version_before(int, int) is
+'The next lower live version of a schema; null if there is none.';
+
+create or replace function metl._live_version_after(schema_id int, version int) returns int
+language sql stable
+as $$
+    select min(v.version) from metl.schema_version as v
+    where v.schema_id = _live_version_after.schema_id and v.version > _live_version_after.version and v.deleted is null
+$$;
+comment on function metl._live_version_after(int, int) is
+'The next higher live version of a schema; null if there is none.';
+
+create or replace function metl._store(state bigint, changes metl._block_content[]) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- A block is stored where it differs from that of the live version before. Changed blocks can
+    -- only alter that for themselves and for the live version after each of them.
+    perform metl._replace(_store.state, array(
+        with change as (
+            select * from unnest(_store.changes)
+        ),
+        touched as (
+            select change.schema_id, change.version, change.entity_id, change.entity_version from change
+            union
+            select change.schema_id, following.version, change.entity_id, change.entity_version
+            from change
+            cross join lateral metl._live_version_after(change.schema_id, change.version) as following (version)
+            where following.version is not null
+        ),
+        compared as (
+            select
+                touched.*,
+                coalesce(
+                    change.content,
+                    metl._content_at(touched.schema_id, touched.version, touched.entity_id, touched.entity_version)
+                ) as content,
+                coalesce(
+                    change_before.content,
+                    metl._content_at(touched.schema_id, before.version, touched.entity_id, touched.entity_version)
+                ) as content_before,
+                live.version is not null as is_live
+            from touched
+            left join change
+                on (touched.schema_id, touched.version, touched.entity_id, touched.entity_version)
+                = (change.schema_id, change.version, change.entity_id, change.entity_version)
+            left join lateral metl._live_version_before(touched.schema_id, touched.version) as before (version) on true
+            left join change as change_before
+                on (touched.schema_id, before.version, touched.entity_id, touched.entity_version)
+                = (change_before.schema_id, change_before.version, change_before.entity_id, change_before.entity_version)
+            left join metl.schema_version as live
+                on (touched.schema_id, touched.version) = (live.schema_id, live.version) and live.deleted is null
+        )
+        select (
+            compared.schema_id, compared.version, compared.entity_id, compared.entity_version,
+            case when compared.is_live and compared.content <> compared.content_before then compared.content end
+        )::metl._block_content
+        from compared
+    ));
+end $$;
+comment on function metl._store(bigint, metl._block_content[]) is
+'Gives blocks new contents and keeps the DUSB minimal around them; null content means that the version is gone.';

@@ -1,0 +1,52 @@
+create or replace function metl._tell(state bigint, plan metl._cell_fate[], is_known boolean default false) returns void
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+#variable_conflict use_column
+begin
+    insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at, confirmed_by)
+    select
+        _tell.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
+        case when is_known then clock_timestamp() end, case when is_known then session_user end
+    from (
+        select case when block.is_empty then 'vanished' else 'shrunk' end as kind, block.*
+        from metl._lost_by_block(plan, array['dropped', 'edited']) as block
+        union all
+        select reason.reason, block.*
+        from unnest(array['type_changed', 'frozen', 'came_back']) as reason (reason)
+        cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
+    ) as told
+    order by told.schema, told.version, told.entity;
+    if cardinality(plan) > 0 and not exists (select from unnest(plan) as cell where cell.fate <> 'kept') then
+        -- One for the whole update; nothing to decide, so that nobody has to confirm it.
+        insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)
+        select
+            _tell.state, 'unchanged',
+            case when min(cell.schema) = max(cell.schema) then min(cell.schema) end,
+            case when min(cell.version) = max(cell.version) then min(cell.version) end,
+            case when min(cell.entity) = max(cell.entity) then min(cell.entity) end,
+            case when min(cell.entity_version) = max(cell.entity_version) then min(cell.entity_version) end,
+            '[]', clock_timestamp()
+        from unnest(plan) as cell;
+    end if;
+end $$;
+comment on function metl._tell(bigint, metl._cell_fate[], boolean) is
+'Leaves the notices of an update, block by block; whoever made the edit himself knows of it already.';
+
+create or replace function metl._lost_by_block(plan metl._cell_fate[], reasons text[])
+returns table (schema text, version int, entity text, entity_version int, lost jsonb, is_empty boolean)
+language sql immutable
+as $$
+    select
+        cell.schema, cell.version, cell.entity, cell.entity_version,
+        jsonb_agg(
+            jsonb_build_object('attribute', cell.attribute, 'entity_attribute', cell.entity_attribute)
+            order by cell.entity_attribute
+        ) filter (where cell.reason = any(reasons)),
+        not bool_or(cell.fate = 'kept')
+    from unnest(plan) as cell
+    group by cell.schema, cell.version, cell.entity, cell.entity_version
+    having bool_or(cell.reason = any(reasons))
+$$;
+comment on function metl._lost_by_block(metl._cell_fate[], text[]) is
+'The cells that are lost (or suggested) for one of some reasons, block by block.';

@@ -1,0 +1,15 @@
+create or replace view metl.plans as
+select
+    plan_id,
+    kind,
+    name,
+    version,
+    attributes,
+    created_at,
+    created_by,
+    coalesce(decision, 'waiting') as decision,
+    decided_at,
+    decided_by,
+    state
+from metl.waiting_plan;
+comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';
