@@ -91,5 +91,6 @@
 \ir functions/progression.sql
 \ir functions/coverage.sql
 
--- Who may do what
+-- What columns mean, and who may do what
+\ir comments.sql
 \ir grants.sql

@@ -37,7 +37,7 @@ begin
         cross join lateral (
             select metl._policy(_schema_id, previous.entity_id) = 'freeze' as is_frozen
         ) as frozen
-        left join matched as kept on previous.attribute_id = kept.id
+        left join matched as kept on previous.attribute_id = kept.id and kept.goes_on
         left join matched as retyped on old.name = retyped.previous_name and retyped.type_changed
     ),
     -- A name that was mapped once, was dropped and comes back is suggested, not mapped.

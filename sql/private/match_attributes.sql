@@ -21,7 +21,7 @@ create or replace function metl._match_attributes(
     fresh metl._given_attribute[],
     lower_version metl._known_attribute[],
     upper_version metl._known_attribute[]
-) returns table (name text, id bigint, previous_name text, type_changed boolean)
+) returns table (name text, id bigint, previous_name text, goes_on boolean, type_changed boolean)
 language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
@@ -60,6 +60,7 @@ begin
         each.name,
         coalesce(case when below.same_type then below.id end, above.id),
         below.previous_name,
+        coalesce(below.same_type, false),
         coalesce(not below.same_type, false)
     from unnest(fresh) as each
     left join below on each.name = below.name
@@ -68,4 +69,5 @@ end $$;
 comment on function metl._match_attributes(
     text, metl._given_attribute[], metl._known_attribute[], metl._known_attribute[]
 ) is
-'Which attribute of its neighbours each attribute of a new version is equivalent to: its id, null if it is new.';
+'Which attribute of its neighbours each attribute of a new version is equivalent to: its id, null if it is new; '
+'goes_on: it is one of the version below, from which mappings are carried over.';

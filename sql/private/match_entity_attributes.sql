@@ -1,5 +1,5 @@
 create or replace function metl._match_entity_attributes(entity text, version int, fresh metl._given_attribute[])
-returns table (name text, id bigint, previous_name text, type_changed boolean)
+returns table (name text, id bigint, previous_name text, goes_on boolean, type_changed boolean)
 language sql stable
 as $$
     select matched.*

@@ -9,7 +9,7 @@ $$;
 comment on function metl._schema_attributes(int, int) is 'The attributes of a schema version, for matching.';
 
 create or replace function metl._match_schema_attributes(schema text, version int, fresh metl._given_attribute[])
-returns table (name text, id bigint, previous_name text, type_changed boolean)
+returns table (name text, id bigint, previous_name text, goes_on boolean, type_changed boolean)
 language sql stable
 as $$
     select matched.*

@@ -1,0 +1,55 @@
+-- A column name means the same in every public view, so that each is described once.
+do $$
+declare
+    _column record;
+    _meaning constant jsonb := jsonb_build_object(
+        'schema', 'Extraction schema: one table or event of a service.',
+        'version', 'Version of the extraction schema or, in entity_versions and plans, of what is named.',
+        'attribute', 'Attribute of the schema version; null in a null block.',
+        'entity', 'Business entity of the canonical data model.',
+        'entity_version', 'Version of the entity.',
+        'entity_attribute', 'Attribute of the entity version; null in a null block.',
+        'position', 'Place of the attribute in its version, from 1.',
+        'source_type', 'Type at the source, as it was given.',
+        'type', 'Generalized type.',
+        'optional', 'Whether the attribute may be missing.',
+        'description', 'What the attribute means.',
+        'renamed_from', 'Name of the same attribute in an earlier version.',
+        'attribute_id', 'Identity of the attribute through the versions of its schema.',
+        'entity_attribute_id', 'Identity of the attribute through the versions of its entity.',
+        'is_live', 'Whether the version still is in the matrix.',
+        'added', 'State in which the version came.',
+        'deleted', 'State in which the version went; null while it is live.',
+        'state', 'State: in states the one described, in notices the one of the change, in plans the one it became.',
+        'cause', 'Function that made the change.',
+        'who', 'Who made the change.',
+        'at', 'When the change was made.',
+        'summary', 'What was changed, and how many cells were kept, lost and gained.',
+        'kind', 'In notices what happened to the block; in plans what is to be added.',
+        'lost', 'The cells that were lost, or are suggested when a name came back.',
+        'created_at', 'When it was made.',
+        'created_by', 'Who made it.',
+        'confirmed_at', 'When somebody took note of it.',
+        'plan_id', 'Number for metl.confirm_plan and metl.reject_plan.',
+        'name', 'Schema or entity that the plan is for.',
+        'attributes', 'Attributes of the version to be added.',
+        'decision', 'waiting, confirmed or rejected.',
+        'decided_at', 'When it was decided.',
+        'decided_by', 'Who decided it.',
+        'policy', 'auto, confirm or freeze.',
+        'set_by', 'Who set it.',
+        'set_at', 'When it was set.'
+    );
+begin
+    for _column in
+        select pg_class.oid::regclass as view, pg_attribute.attname as name
+        from pg_class
+        inner join pg_attribute on pg_class.oid = pg_attribute.attrelid
+        where
+            pg_class.relnamespace = 'metl'::regnamespace
+            and pg_class.relkind = 'v'
+            and pg_class.relname not like '\_%'
+    loop
+        execute format('comment on column %s.%I is %L', _column.view, _column.name, _meaning ->> _column.name);
+    end loop;
+end $$;
