@@ -7,10 +7,10 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast lint bench lock clean
+.PHONY: help demo test test-fast lint bench bench-stack bench-matrix lock clean
 
 help: ## show this
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
 
 demo: $(READY) ## set everything up and show the main job end to end; KEEP=1 leaves it running
 	@$(BIN)/metl demo $(if $(KEEP),--keep)
@@ -28,8 +28,13 @@ lint: $(READY) ## ruff, mypy and sqlfluff
 	@$(BIN)/mypy
 	@$(BIN)/sqlfluff lint sql --disable-progress-bar
 
-bench: $(READY) ## measure; prints a table per benchmark
-	@for file in benchmarks/*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+bench: bench-stack bench-matrix ## measure everything; prints tables
+
+bench-stack: $(READY) ## measure how long the local stack takes to come up
+	@$(BIN)/python benchmarks/stack.py
+
+bench-matrix: $(READY) ## measure the matrix from 10^7 to 10^9 elements
+	@$(BIN)/python benchmarks/matrix.py
 
 lock: $(READY) ## pin the newest versions that pyproject.toml allows
 	@$(BIN)/pip install -q uv

@@ -34,7 +34,7 @@ begin
             errcode = 'integrity_constraint_violation',
             message = format('Schema %L version %s to entity %L version %s: %s.', _violation.schema, _violation.version,
                              _violation.entity, _violation.entity_version, _violation.invariant),
-            detail = _violation.detail,
+            detail = coalesce(_violation.detail, ''),
             hint = 'Change blocks with metl.set_block, which keeps the matrix whole.';
     end if;
 end $$;

@@ -18,10 +18,6 @@ begin
             message = format('The attributes of %s are not an array: %s', owner, coalesce(left(attributes::text, 100), 'null')),
             hint = _shape;
     end if;
-    if jsonb_array_length(attributes) = 0 then
-        raise exception using
-            errcode = 'invalid_parameter_value', message = format('%s has no attributes.', owner), hint = _shape;
-    end if;
     for _element in select value from jsonb_array_elements(attributes) loop
         _position := _position + 1;
         if jsonb_typeof(_element) <> 'object' then
