@@ -74,7 +74,7 @@ class Local(Source):
     def password_for_connect(self) -> str:
         if VARIABLES["postgres"] in os.environ:
             return super().password_for_connect()
-        return f"${{file:{self.home.passwords_file}:metl_owner}}"
+        return f"${{file:{self.home.connect_passwords_file}:metl_owner}}"
 
 
 class Containers(Source):

@@ -71,7 +71,7 @@ def _connector(home: Home, postgres: str, registry: str) -> dict[str, str]:
         port=int(str(server["port"])),
         database=str(server["dbname"]),
         user=str(server["user"]),
-        password=f"${{file:{home.passwords_file}:{server['user']}}}",
+        password=f"${{file:{home.connect_passwords_file}:{server['user']}}}",
         tables=["public.customer"],
         registry=registry,
     )

@@ -7,22 +7,23 @@ import random
 import secrets
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 from metl.errors import BadInput
 
 # Below the range from which systems hand out ports to outgoing connections.
 SPARE_PORTS = range(20_000, 30_000)
+AWKWARD = ",;\\\n\r"
 
 
 class Home:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
         self.ports_file = self.path / "ports.properties"
-        # In the format of Kafka Connect's file provider, so that connectors can refer to a
-        # password as ${file:<this file>:<user>} instead of holding it.
         self.passwords_file = self.path / "passwords.properties"
+        # Connectors refer to a password as ${file:<this file>:<user>} instead of holding it.
+        self.connect_passwords_file = self.path / "connect" / "passwords.properties"
 
     @classmethod
     def from_environment(cls) -> "Home":
@@ -30,6 +31,12 @@ class Home:
 
     def directory(self, *names: str) -> Path:
         """A folder in here, made if need be, closed to others."""
+        awkward = set(str(self.path)) & set(AWKWARD)
+        if awkward:
+            raise BadInput(
+                f"METL_HOME={self.path} holds {' '.join(sorted(awkward))!r}, which Kafka or the registry would take "
+                "for the end of the path. Set METL_HOME to a folder without it."
+            )
         try:
             # Others may pass through but not look: a PostgreSQL that root starts under another
             # user has its folder below.
@@ -45,30 +52,37 @@ class Home:
             ) from None
 
     @contextlib.contextmanager
-    def lock(self) -> Iterator[None]:
-        """One `up` or `down` at a time; the second waits for the first."""
-        with (self.directory() / "lock").open("w") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+    def lock(self, say: Callable[[str], None]) -> Iterator[None]:
+        """One `up` or `down` at a time; the second says whom it waits for."""
+        with (self.directory() / "lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                file.seek(0)
+                say(f"another metl (pid {file.read().strip() or 'unknown'}) is at work in {self.path}, waiting for it")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
             yield
 
-    def port(self, name: str, preferred: int) -> int:
-        """The port of a part: METL_<NAME>_PORT, or else chosen once and remembered."""
-        ports = self._read(self.ports_file)
+    def port(self, name: str) -> int:
+        """The port that was chosen for a part; 0 if it was never started."""
+        said = self._read(self.ports_file).get(name, "0")
+        if not is_port(said) and said != "0":
+            raise BadInput(f"{self.ports_file} says {name}={said}, which is not a port. Remove that line.")
+        return int(said)
+
+    def choose_port(self, name: str, preferred: int) -> None:
+        """METL_<NAME>_PORT, or else the one of last time, or else a free one; remembered."""
         variable = f"METL_{name.upper()}_PORT"
         given = os.environ.get(variable)
-        if given is not None:
-            if not given.isdecimal() or not 0 < int(given) < 65_536:
-                raise BadInput(f"{variable}={given} is not a port. Set it to a number from 1 to 65535.")
-            port = int(given)
-        elif name in ports:
-            if not ports[name].isdecimal():
-                raise BadInput(f"{self.ports_file} says {name}={ports[name]}, which is not a port. Remove that line.")
-            port = int(ports[name])
-        else:
-            port = free_port(preferred, taken=set(ports.values()))
-        if ports.get(name) != str(port):
-            self._write(self.ports_file, {**ports, name: str(port)})
-        return port
+        if given is not None and not is_port(given):
+            raise BadInput(f"{variable}={given} is not a port. Set it to a number from 1 to 65535.")
+        ports = self._read(self.ports_file)
+        chosen = given or self.port(name) or free_port(preferred, taken=set(ports.values()))
+        if ports.get(name) != str(chosen):
+            self._write(self.ports_file, {**ports, name: str(chosen)})
 
     def password(self, user: str) -> str:
         passwords = self._read(self.passwords_file)
@@ -83,7 +97,7 @@ class Home:
 
     def _read(self, file: Path) -> dict[str, str]:
         try:
-            lines = file.read_text().splitlines()
+            lines = file.read_text(errors="replace").splitlines()
         except FileNotFoundError:
             return {}
         return dict(line.split("=", 1) for line in lines if "=" in line)
@@ -110,6 +124,10 @@ def free_port(preferred: int, taken: set[str]) -> int:
         if str(port) not in taken and is_free(port):
             return port
     raise BadInput(f"Neither port {preferred} nor a hundred others tried are free on 127.0.0.1.")
+
+
+def is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and 0 < int(text) < 65_536
 
 
 def is_free(port: int) -> bool:

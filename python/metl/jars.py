@@ -7,6 +7,7 @@ fetched again.
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import importlib.util
 import json
@@ -43,10 +44,10 @@ def folder(configuration: str) -> Path:
 def damage(where: Path) -> str | None:
     """What is wrong with a fetched folder; None if it is whole."""
     try:
-        sizes: dict[str, int] = json.loads((where / MANIFEST).read_text())
+        sizes: dict[str, int] = dict(json.loads((where / MANIFEST).read_text()))
     except FileNotFoundError:
         return "not fetched yet"
-    except ValueError:
+    except (OSError, ValueError, TypeError):
         return f"{where / MANIFEST} is not readable"
     for name, size in sizes.items():
         file = where / name
@@ -66,6 +67,20 @@ async def fetch(configuration: str, say: Callable[[str], None]) -> Path:
         say(f"the cache is damaged ({problem}), fetching {configuration} again")
     else:
         say(f"fetching the jars of {configuration}, the first time only")
+    try:
+        await _fetch_anew(configuration, where)
+    except OSError as error:
+        raise MetlError(
+            f"The jars of {configuration} cannot be kept in {cache()}: {error.strerror}. "
+            "Set METL_CACHE to a folder you can write to, on a disk with half a gigabyte free."
+        ) from None
+    problem = damage(where)
+    if problem is not None:
+        raise MetlError(f"The jars of {configuration} were fetched, but {problem}. Delete {where} and try again.")
+    return where
+
+
+async def _fetch_anew(configuration: str, where: Path) -> None:
     where.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{configuration}-", dir=where.parent) as scratch:
         fresh = Path(scratch, configuration)
@@ -75,10 +90,6 @@ async def fetch(configuration: str, say: Callable[[str], None]) -> Path:
         # If another METL was faster, the check below tells whether its folder is whole.
         with contextlib.suppress(OSError):
             fresh.rename(where)
-    problem = damage(where)
-    if problem is not None:
-        raise MetlError(f"The jars of {configuration} were fetched, but {problem}. Delete {where} and try again.")
-    return where
 
 
 async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
@@ -95,6 +106,8 @@ async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
             ],
         )
     except tool.ToolFailed as error:
+        if "No space left on device" in error.output:
+            raise OSError(errno.ENOSPC, "No space left on device") from None
         raise MetlError(
             f"The jars of {configuration} could not be fetched. Is the Maven repository reached from here? "
             f"Ivy said:\n{_last_lines(error.output)}"

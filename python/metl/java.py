@@ -1,5 +1,6 @@
 """Finds the Java to run things with."""
 
+import functools
 import importlib.util
 import os
 import re
@@ -36,10 +37,18 @@ def bundled_java() -> Path:
     return Path(spec.origin).parent / "java-runtime" / "bin" / "java"
 
 
+@functools.cache
 def major_version(java: Path) -> int:
     """17 for `17.0.15`, 8 for `1.8.0_402`."""
     try:
-        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60).stderr
+        said = subprocess.run(
+            # A session of its own: a Ctrl-C at the terminal must not look like a broken Java.
+            [java, "-version"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            start_new_session=True,
+        ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"{java} does not run: {error}. {WAY_OUT}") from None
     match = re.search(r'version "(?:1\.)?(\d+)', said)

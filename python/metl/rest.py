@@ -1,6 +1,7 @@
 """JSON over HTTP, for the registry and Kafka Connect."""
 
 import json
+import re
 import urllib.error
 import urllib.request
 from typing import Any
@@ -27,11 +28,16 @@ def request(method: str, url: str, body: object = None, timeout: float = 10) -> 
             text = answer.read()
     except urllib.error.HTTPError as error:
         detail = error.read().decode(errors="replace")[:500]
-        raise RestError(f"{method} {url} answered {error.code}: {detail}", error.code) from None
+        raise RestError(f"{method} {without_password(url)} answered {error.code}: {detail}", error.code) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "reason", error)
-        raise RestError(f"{method} {url} got no answer: {reason}") from None
+        raise RestError(f"{method} {without_password(url)} got no answer: {reason}") from None
     try:
         return json.loads(text) if text else None
     except ValueError:
-        raise RestError(f"{method} {url} did not answer with JSON: {text[:200]!r}") from None
+        raise RestError(f"{method} {without_password(url)} did not answer with JSON: {text[:200]!r}") from None
+
+
+def without_password(url: str) -> str:
+    """For messages: http://user:secret@host/path as http://host/path."""
+    return re.sub(r"(?<=//)[^/]*@", "", url)

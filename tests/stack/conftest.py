@@ -30,6 +30,8 @@ class Metl:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A group of its own, as a terminal makes one: signals to it reach all that is in it.
+            start_new_session=True,
         )
 
     def __call__(self, *words: str, code: int = 0, **environment: str) -> str:

@@ -48,19 +48,48 @@ def test_a_part_that_dies_while_starting_shows_its_last_words(metl: Metl) -> Non
     assert metl.processes() == [], "the other parts, which had begun to start, are stopped too"
 
 
-def test_a_full_disk(tmp_path: Path) -> None:
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
     if os.geteuid() != 0:
         pytest.skip("only root can mount a small disk to fill")
     disk = tmp_path / "disk"
     disk.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", disk], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=96m", "tmpfs", disk], check=True)
+    yield disk
+    subprocess.run(["umount", disk], check=True)
+
+
+@pytest.mark.parametrize("part", ["postgres", "kafka", "registry"])
+def test_a_full_disk(part: str, small_disk: Path) -> None:
+    metl = Metl(small_disk / "home")
     try:
-        metl = Metl(disk / "home")
-        said = metl("up", "postgres", code=1)
-        assert "the disk that holds" in said and "is full" in said
+        metl("up", part)
+        metl("down")
+        with contextlib.suppress(OSError), (small_disk / "filler").open("wb", buffering=0) as filler:
+            while True:
+                filler.write(bytes(4096))
+        said = metl("up", part, code=1)
+        assert f"the disk that holds {metl.home} is full" in said
         assert metl.processes() == []
     finally:
-        subprocess.run(["umount", disk], check=True)
+        metl("down")
+
+
+def test_a_disk_too_small_to_begin_with(small_disk: Path) -> None:
+    (small_disk / "filler").write_bytes(bytes(80 * 2**20))
+    metl = Metl(small_disk / "home")
+    assert "is full" in metl("up", "postgres", code=1)
+    assert metl.processes() == []
+
+
+def test_a_process_that_could_not_be_recorded_is_ended(metl: Metl) -> None:
+    metl("up", "postgres")
+    metl("down")
+    # A folder where the record would go makes every attempt to write it fail.
+    (metl.home / "postgres" / "process.json").mkdir()
+    metl("up", "postgres", code=1)
+    assert metl.processes() == []
+    (metl.home / "postgres" / "process.json").rmdir()
 
 
 def test_a_stale_pid_is_never_killed(metl: Metl) -> None:

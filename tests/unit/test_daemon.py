@@ -30,10 +30,10 @@ def await_words(daemon: Daemon, words: str) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("argv", [SLEEP, DEAF])
-def test_a_later_command_finds_and_stops_it(daemon: Daemon, tmp_path: Path, argv: list[str]) -> None:
+@pytest.mark.parametrize(("argv", "words"), [(SLEEP, "awake"), (DEAF, "deaf")])
+def test_a_later_command_finds_and_stops_it(daemon: Daemon, tmp_path: Path, argv: list[str], words: str) -> None:
     child = daemon.start(argv)
-    await_words(daemon, "")
+    await_words(daemon, words)
     later = Daemon(tmp_path)
     process = later.process()
     assert process is not None and process.pid == child.pid
@@ -74,4 +74,4 @@ def test_children_end_with_it(daemon: Daemon) -> None:
 
 def test_the_last_lines_of_its_log_are_kept(daemon: Daemon) -> None:
     daemon.start([sys.executable, "-c", "print(*range(100), sep='\\n')"]).wait(10)
-    assert daemon.last_words(lines=3) == "97\n98\n99"
+    assert daemon.last_words(lines=3) == "97\n98\n99\n"

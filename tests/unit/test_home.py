@@ -18,32 +18,50 @@ def test_a_port_is_chosen_once_and_remembered(home: Home) -> None:
         stranger.bind(("127.0.0.1", 0))
         stranger.listen()
         taken = stranger.getsockname()[1]
-        chosen = home.port("kafka", preferred=taken)
-    assert chosen != taken
-    assert Home(home.path).port("kafka", preferred=taken) == chosen
+        home.choose_port("kafka", preferred=taken)
+    chosen = home.port("kafka")
+    assert chosen not in (0, taken)
+    home.choose_port("kafka", preferred=taken)
+    assert Home(home.path).port("kafka") == chosen
 
 
 def test_two_parts_never_get_the_same_port(home: Home) -> None:
-    assert home.port("kafka", preferred=28999) != home.port("connect", preferred=28999)
+    for name in ("kafka", "connect"):
+        home.choose_port(name, preferred=28999)
+    assert home.port("kafka") != home.port("connect")
+
+
+def test_asking_for_a_port_chooses_none(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METL_KAFKA_PORT", "29999")
+    assert home.port("kafka") == 0
+    assert not home.path.exists()
 
 
 def test_the_environment_sets_a_port(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METL_KAFKA_PORT", "29999")
-    assert home.port("kafka", preferred=9092) == 29999
+    home.choose_port("kafka", preferred=9092)
+    assert home.port("kafka") == 29999
 
 
 @pytest.mark.parametrize("value", ["", "many", "0", "65536", "-1", "80.5"])
 def test_a_wrong_port_is_named(home: Home, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("METL_KAFKA_PORT", value)
     with pytest.raises(BadInput, match=f"METL_KAFKA_PORT={value} is not a port"):
-        home.port("kafka", preferred=9092)
+        home.choose_port("kafka", preferred=9092)
 
 
-def test_a_spoilt_ports_file_is_named(home: Home) -> None:
+@pytest.mark.parametrize("value", [b"soon", b"99999", b"\xff\xfe"])
+def test_a_spoilt_ports_file_is_named(home: Home, value: bytes) -> None:
     home.directory()
-    home.ports_file.write_text("kafka=soon\n")
-    with pytest.raises(BadInput, match=r"ports.properties says kafka=soon.*Remove that line"):
-        home.port("kafka", preferred=9092)
+    home.ports_file.write_bytes(b"kafka=" + value + b"\n")
+    with pytest.raises(BadInput, match=r"ports.properties says kafka=.*which is not a port\. Remove that line"):
+        home.port("kafka")
+
+
+@pytest.mark.parametrize("awkward", [",", ";", "\\"])
+def test_a_home_whose_path_kafka_would_misread_is_refused(tmp_path: Path, awkward: str) -> None:
+    with pytest.raises(BadInput, match="Set METL_HOME to a folder without it"):
+        Home(tmp_path / f"a{awkward}b").directory()
 
 
 def test_passwords_are_kept_and_readable_by_the_owner_only(home: Home) -> None:

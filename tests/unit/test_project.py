@@ -1,9 +1,11 @@
 """What must agree between files, and what must never be committed."""
 
+import itertools
 import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
@@ -37,7 +39,7 @@ def test_compose_publishes_the_ports_of_the_local_stack(root: Path) -> None:
     services = yaml.safe_load((root / "docker-compose.yml").read_text())["services"]
     for kind in KINDS:
         [port] = services[kind.name]["ports"]
-        assert port.startswith(f"127.0.0.1:${{METL_{kind.name.upper()}_PORT:-{kind.preferred_port}}}:")
+        assert port.startswith(f"127.0.0.1:${{METL_{kind.name.upper()}_PORT:-{kind.preferred_ports[kind.name]}}}:")
 
 
 def test_compose_accepts_its_file(root: Path) -> None:
@@ -64,8 +66,9 @@ def test_the_lock_pins_with_hashes_and_holds_no_address(root: Path) -> None:
 
 def test_every_locked_dependency_is_still_asked_for(root: Path) -> None:
     lock = (root / "requirements.lock").read_text()
-    wanted = re.findall(r'^    "([a-z0-9-]+)', (root / "pyproject.toml").read_text(), re.M)
-    for name in wanted:
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    for wanted in itertools.chain(project["dependencies"], *project["optional-dependencies"].values()):
+        name = re.split(r"[^a-z0-9-]", wanted)[0]
         assert f"\n{name}==" in f"\n{lock}", f"{name} is not locked: make lock"
 
 

@@ -1,6 +1,5 @@
 """The `metl` command."""
 
-import errno
 import logging
 from typing import NoReturn
 
@@ -19,9 +18,7 @@ class Cli(click.Group):
         except MetlError as error:
             _fail(ctx, str(error), error.exit_code)
         except OSError as error:
-            if error.errno != errno.ENOSPC:
-                raise
-            _fail(ctx, f"The disk is full: could not write {error.filename or 'a file'}.", 1)
+            _fail(ctx, f"{error.filename or 'A file'}: {error.strerror}.", 1)
         except KeyboardInterrupt:
             _fail(ctx, "Interrupted. What this command had started was stopped.", 130)
 
@@ -39,13 +36,14 @@ def main() -> None:
     \b
     Exit codes: 0 done, 1 something failed, 2 the command or its input is wrong.
     Environment:
-      METL_HOME      where the local stack keeps its data (default: .metl)
+      METL_HOME      where the local stack keeps its data (default: .metl in this folder)
       METL_CACHE     where downloaded jars are kept (default: ~/.cache/metl)
       METL_DSN       a PostgreSQL to use instead of the local one
       METL_KAFKA     a Kafka to use instead, host:port
       METL_REGISTRY  an Apicurio registry to use instead, http://host:port
       METL_CONNECT   a Kafka Connect to use instead, http://host:port
-      METL_POSTGRES_PORT, METL_KAFKA_PORT, METL_REGISTRY_PORT, METL_CONNECT_PORT
+      METL_POSTGRES_PORT, METL_KAFKA_PORT, METL_KAFKA_CONTROLLER_PORT, METL_REGISTRY_PORT,
+      METL_REGISTRY_MANAGEMENT_PORT, METL_CONNECT_PORT
                      ports for the local ones (default: a free one, remembered)
     """
     logging.captureWarnings(True)

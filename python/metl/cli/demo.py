@@ -1,12 +1,15 @@
 """metl demo: the main path end to end."""
 
+import contextlib
 import shutil
+import sys
 import time
 
 import click
+import psutil
 
 from metl import demo as story
-from metl.cli.display import console
+from metl import signals
 from metl.cli.stack import report
 from metl.errors import BadInput
 from metl.home import Home
@@ -26,13 +29,26 @@ def demo(keep: bool) -> None:
     shutil.rmtree(home.path, ignore_errors=True)
     began = time.monotonic()
     story.fetch_jars(lambda text: report("spark", text))
-    supervisor.up(home, stack, report)
-    try:
-        story.play(home, lambda text: console.print(f"[{time.monotonic() - began:5.1f} s] {text}", markup=False))
-    except BaseException:
-        supervisor.down(home, stack, report)
-        raise
+    with signals.all_interrupt():
+        supervisor.up(home, stack, report)
+        try:
+            story.play(home, lambda text: click.echo(f"[{time.monotonic() - began:5.1f} s] {text}"))
+        except BaseException:
+            keep = False
+            raise
+        finally:
+            with signals.undisturbed():
+                _end_spark()
+                if not keep:
+                    supervisor.down(home, stack, report)
     if keep:
-        console.print(f"Everything still runs. Its addresses: METL_HOME={home.path} metl env; stop it with metl down.")
-    else:
-        supervisor.down(home, stack, report)
+        click.echo(f"Everything runs on. Its addresses:  METL_HOME={home.path} {sys.argv[0]} env")
+        click.echo(f"Stop it with:                       METL_HOME={home.path} {sys.argv[0]} down")
+
+
+def _end_spark() -> None:
+    """An interrupted start of Spark leaves its Java behind, which nobody would find again."""
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if any("org.apache.spark" in word for word in child.cmdline()):
+                child.kill()

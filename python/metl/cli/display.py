@@ -1,12 +1,14 @@
 """How METL looks on a terminal."""
 
 import json
+import sys
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-console = Console(highlight=False, soft_wrap=False)
+# What goes to a pipe or a file is not folded.
+console = Console(highlight=False, width=None if sys.stdout.isatty() else 240)
 
 
 def print_json(value: object) -> None:

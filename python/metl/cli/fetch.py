@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from metl import jars
-from metl.cli.display import console
+from metl import jars, java
 from metl.errors import BadInput
 from metl.together import together
 
@@ -25,17 +24,21 @@ def fetch(configuration: tuple[str, ...], target: Path | None) -> None:
     unknown = [name for name in configuration if name not in known]
     if unknown:
         raise BadInput(f"ivy.xml has no configuration {unknown[0]!r}. It has {', '.join(known)}.")
+    java.machine_java()
     names = configuration or tuple(known)
     folders = asyncio.run(_fetch_all(names))
     for name, folder in zip(names, folders, strict=True):
         if target is not None:
+            if (target / name / jars.MANIFEST).exists():
+                # An older one of ours: two versions of a jar in one folder help nobody.
+                shutil.rmtree(target / name)
             shutil.copytree(folder, target / name, dirs_exist_ok=True)
             folder = target / name
-        console.print(f"{name:<9} {folder}", soft_wrap=True)
+        click.echo(f"{name:<9} {folder}")
 
 
 async def _fetch_all(names: tuple[str, ...]) -> list[Path]:
     async def fetch_one(name: str) -> Path:
-        return await jars.fetch(name, lambda text: console.print(f"{name:<9} {text}"))
+        return await jars.fetch(name, lambda text: click.echo(f"{name:<9} {text}"))
 
     return await together(*(fetch_one(name) for name in names))

@@ -1,11 +1,14 @@
 """metl up, down, status, logs, env: the local stack."""
 
+import collections
+import contextlib
 import shlex
 import time
 from dataclasses import asdict
 from pathlib import Path
 
 import click
+from rich.markup import escape
 
 from metl.cli.display import console, print_json, table
 from metl.errors import BadInput
@@ -17,7 +20,7 @@ COLOURS = {"up": "green", "elsewhere": "green", "died": "red", "silent": "red", 
 
 
 def report(part: str, text: str) -> None:
-    console.print(f"[bold]{part:<9}[/bold] {text}")
+    console.print(f"[bold]{part:<9}[/bold] {escape(text)}", soft_wrap=True)
 
 
 @click.command(help=f"Start PARTs ({PART_NAMES}; default: all) with what they need, and wait until they answer.")
@@ -56,7 +59,7 @@ def status(context: click.Context, as_json: bool) -> None:
             colour = COLOURS[each.state]
             memory = f"{each.resident_bytes / 2**20:.0f} MiB" if each.resident_bytes else ""
             state = f"[{colour}]{each.state}[/{colour}]"
-            shown.add_row(each.name, state, each.address, str(each.pid or ""), memory, each.detail)
+            shown.add_row(each.name, state, escape(each.address), str(each.pid or ""), memory, escape(each.detail))
         console.print(shown)
         if resident:
             took = f"; the last `metl up` took {seconds:.1f} s" if seconds else ""
@@ -66,7 +69,9 @@ def status(context: click.Context, as_json: bool) -> None:
 
 @click.command()
 @click.argument("part")
-@click.option("-n", "--lines", default=50, show_default=True, help="How many of the last lines.")
+@click.option(
+    "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many of the last lines."
+)
 @click.option("-f", "--follow", is_flag=True, help="Go on as lines are added, until Ctrl-C.")
 def logs(part: str, lines: int, follow: bool) -> None:
     """Show the log of a PART."""
@@ -74,12 +79,12 @@ def logs(part: str, lines: int, follow: bool) -> None:
     log: Path = found.daemon.log
     if not log.exists():
         raise BadInput(f"{part} has no log yet. Start it with: metl up {part}")
-    click.echo(found.daemon.last_words(lines))
     with log.open(errors="replace") as file:
-        file.seek(0, 2)
-        while follow:
-            click.echo(file.read(), nl=False)
-            time.sleep(0.3)
+        click.echo("".join(collections.deque(file, maxlen=lines)), nl=False)
+        with contextlib.suppress(KeyboardInterrupt):
+            while follow:
+                click.echo(file.read(), nl=False)
+                time.sleep(0.3)
 
 
 @click.command()

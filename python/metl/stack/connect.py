@@ -4,10 +4,14 @@ import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from metl import jars, java, rest
+from metl.home import write_private
 from metl.stack.kafka import Kafka
 from metl.stack.part import Part, Say
+from metl.stack.postgres import OWNER
+from metl.stack.properties import write_properties
 
 CONVERTERS = """\
 io.apicurio.registry.utils.converter.ExtJsonConverter
@@ -18,20 +22,23 @@ io.apicurio.registry.utils.converter.AvroConverter
 class Connect(Part):
     name = "connect"
     variable = "METL_CONNECT"
-    preferred_port = 8083
+    preferred_ports: ClassVar = {"connect": 8083}
     needs = ("kafka",)
 
     @property
     def local_address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def prepare(self, say: Say) -> None:
+    def require(self) -> None:
         java.machine_java()
+
+    async def prepare(self, say: Say) -> None:
         for configuration in ("connect", "debezium", "converter"):
             await jars.fetch(configuration, say)
         self.home.directory(self.name)
         self._lay_out_plugins()
-        self._settings.write_text(self._properties())
+        write_private(self._passwords, f"{OWNER}={self.home.password(OWNER)}\n")
+        write_properties(self._settings, self._properties())
 
     def command(self) -> Sequence[str | Path]:
         return [
@@ -63,6 +70,11 @@ class Connect(Part):
         return self.folder / "plugins"
 
     @property
+    def _passwords(self) -> Path:
+        """Only what connectors need: whoever reaches Connect can make it read this file."""
+        return self.home.connect_passwords_file
+
+    @property
     def _settings(self) -> Path:
         return self.folder / "worker.properties"
 
@@ -90,8 +102,8 @@ plugin.path={self._plugins}
 plugin.discovery=service_load
 key.converter=org.apache.kafka.connect.json.JsonConverter
 value.converter=org.apache.kafka.connect.json.JsonConverter
-# Connectors name a password as ${{file:<passwords.properties>:<user>}} and never hold it.
+# Connectors name a password as ${{file:{self._passwords}:{OWNER}}} and never hold it.
 config.providers=file
 config.providers.file.class=org.apache.kafka.common.config.provider.FileConfigProvider
-config.providers.file.param.allowed.paths={self.home.path}
+config.providers.file.param.allowed.paths={self._passwords}
 """

@@ -1,11 +1,12 @@
 """One background process: started, found again by a later command, stopped; never mistaken for another."""
 
+import collections
 import contextlib
 import json
 import os
 import signal
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -27,7 +28,6 @@ class Daemon:
         argv: Sequence[str | Path],
         *,
         launcher: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
     ) -> subprocess.Popen[bytes]:
         """`launcher` is a program that sets something up and then becomes argv (it execs)."""
         words = [str(word) for word in argv]
@@ -37,13 +37,20 @@ class Daemon:
             process = subprocess.Popen(
                 [*launcher, *words],
                 cwd=self.log.parent,
-                env=env,
+                # Java can name files in any language only under a locale that can.
+                env={**os.environ, "LC_ALL": "C.UTF-8"},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        write_private(self.record, json.dumps({"pid": process.pid, "argv": words}))
+        try:
+            write_private(self.record, json.dumps({"pid": process.pid, "argv": words}))
+        except BaseException:
+            # Nobody would ever find it again.
+            process.kill()
+            process.wait()
+            raise
         return process
 
     def process(self) -> psutil.Process | None:
@@ -89,8 +96,7 @@ class Daemon:
 
     def last_words(self, lines: int = 12) -> str:
         try:
-            with self.log.open("rb") as log:
-                log.seek(max(0, os.fstat(log.fileno()).st_size - 20_000))
-                return "\n".join(log.read().decode(errors="replace").splitlines()[-lines:])
+            with self.log.open(errors="replace") as log:
+                return "".join(collections.deque(log, maxlen=lines))
         except FileNotFoundError:
             return ""

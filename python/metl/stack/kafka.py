@@ -4,35 +4,32 @@ import base64
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from metl import jars, java, tool
 from metl.stack.part import Part, Say
+from metl.stack.properties import write_properties
 
 
 class Kafka(Part):
     name = "kafka"
     variable = "METL_KAFKA"
-    preferred_port = 9092
+    preferred_ports: ClassVar = {"kafka": 9092, "kafka_controller": 9093}
 
     @property
     def local_address(self) -> str:
         return f"127.0.0.1:{self.port}"
 
-    @property
-    def controller_port(self) -> int:
-        return self.home.port("kafka_controller", 9093)
-
-    def ports(self) -> dict[str, int]:
-        return {**super().ports(), "kafka_controller": self.controller_port}
+    def require(self) -> None:
+        java.machine_java()
 
     async def prepare(self, say: Say) -> None:
-        java.machine_java()
         await jars.fetch("broker", say)
         self.home.directory(self.name)
-        self._settings.write_text(self._properties())
+        write_properties(self._settings, self._properties())
         if not (self._data / "meta.properties").exists():
             say("making the data folder")
             cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -55,8 +52,8 @@ class Kafka(Part):
         client = AdminClient(settings)
         try:
             client.list_topics(timeout=3)
-        except Exception as error:
-            raise ConnectionError(complaints[0] if complaints else str(error)) from None
+        except KafkaException as error:
+            raise ConnectionError(complaints[0] if complaints else error.args[0].str()) from None
 
     @property
     def _data(self) -> Path:
@@ -76,7 +73,7 @@ class Kafka(Part):
         ]
 
     def _properties(self) -> str:
-        broker, controller = f"127.0.0.1:{self.port}", f"127.0.0.1:{self.controller_port}"
+        broker, controller = f"127.0.0.1:{self.port}", f"127.0.0.1:{self.home.port('kafka_controller')}"
         return f"""\
 process.roles=broker,controller
 node.id=1

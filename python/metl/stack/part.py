@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from metl import rest
 from metl.home import Home
 from metl.stack.daemon import Daemon
 
@@ -17,8 +18,8 @@ class Part(ABC):
     name: ClassVar[str]
     #: The environment variable with the address of one that runs elsewhere.
     variable: ClassVar[str]
-    #: The port it takes when that is free; docker-compose.yml publishes the same.
-    preferred_port: ClassVar[int]
+    #: The ports it takes when they are free, its own first; docker-compose.yml publishes that one too.
+    preferred_ports: ClassVar[dict[str, int]]
     #: Parts without which it does not start.
     needs: ClassVar[tuple[str, ...]] = ()
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
@@ -30,24 +31,29 @@ class Part(ABC):
 
     @property
     def is_elsewhere(self) -> bool:
-        return bool(os.environ.get(self.variable))
+        """Whether the environment names another one. `eval "$(metl env)"` names this one, which is none."""
+        given = os.environ.get(self.variable)
+        return bool(given) and given != self.local_address
 
     @property
     def address(self) -> str:
         """Where clients find it: as given by the environment, or else here."""
-        return os.environ.get(self.variable) or self.local_address
+        return (os.environ.get(self.variable) or self.local_address).rstrip("/")
 
     @property
     def port(self) -> int:
-        return self.home.port(self.name, self.preferred_port)
+        return self.home.port(self.name)
 
-    def ports(self) -> dict[str, int]:
-        """Every port it listens on, by the name under which it is remembered."""
-        return {self.name: self.port}
+    def choose_ports(self) -> None:
+        for name, preferred in self.preferred_ports.items():
+            self.home.choose_port(name, preferred)
 
     @property
     @abstractmethod
     def local_address(self) -> str: ...
+
+    def require(self) -> None:  # noqa: B027, most parts bring what they need
+        """Raises if this machine lacks something, before anything is started."""
 
     @abstractmethod
     async def prepare(self, say: Say) -> None:
@@ -70,4 +76,4 @@ class Part(ABC):
 
     def shown_address(self) -> str:
         """The address without its password."""
-        return self.address
+        return rest.without_password(self.address)

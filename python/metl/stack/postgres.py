@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import psutil
 import psycopg
@@ -25,12 +26,16 @@ OWNER = "metl_owner"
 DATABASE = "metl"
 NOBODY = 65_534
 ORPHAN_PATIENCE = 10.0
+# In a user namespace root has another number and keeps its files. Where those are forbidden, as in
+# most containers, it runs as nobody, who must be able to reach its binaries and its data.
+IN_NAMESPACE = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
+AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
 
 
 class Postgres(Part):
     name = "postgres"
     variable = "METL_DSN"
-    preferred_port = 5432
+    preferred_ports: ClassVar = {"postgres": 5432}
     # "Fast": sessions are ended, nothing is lost. SIGTERM would wait for every client to leave.
     stop_signal = signal.SIGINT
 
@@ -84,8 +89,12 @@ class Postgres(Part):
     def check(self) -> None:
         # Until the first welcome there is only the admin.
         address = self.address if self.is_elsewhere else self.dsn(ADMIN, ADMIN)
-        with psycopg.connect(address, connect_timeout=5) as connection:
-            connection.execute("select 1")
+        try:
+            with psycopg.connect(address, connect_timeout=5) as connection:
+                connection.execute("select 1")
+        except psycopg.ProgrammingError:
+            # Its own words would repeat the address, password and all.
+            raise ConnectionError("it is not an address that PostgreSQL can read") from None
 
     async def welcome(self) -> None:
         """An owner who is no superuser, with a database: what METL works as."""
@@ -99,7 +108,12 @@ class Postgres(Part):
         )
 
     def launcher(self) -> Sequence[str]:
-        return other_than_root() if os.geteuid() == 0 else ()
+        """PostgreSQL refuses to run as root."""
+        if os.geteuid() != 0:
+            return ()
+        if not self.data.exists():
+            return in_namespace_or_as_nobody()
+        return AS_NOBODY if self.data.stat().st_uid == NOBODY else IN_NAMESPACE
 
     def _write_pgpass(self) -> None:
         users = [ADMIN, OWNER]
@@ -113,7 +127,7 @@ class Postgres(Part):
         try:
             write_private(password, self.home.password(ADMIN))
             launcher = self.launcher()
-            if launcher[:1] == ["setpriv"]:
+            if launcher == AS_NOBODY:
                 for path in (self.folder, fresh, password):
                     os.chown(path, NOBODY, NOBODY)
             await tool.run(
@@ -159,17 +173,11 @@ def binaries() -> Path:
     return Path(spec.origin).parent / "pginstall18" / "bin"
 
 
-def other_than_root() -> list[str]:
-    """PostgreSQL refuses to run as root: what to put before its command then.
-
-    In a user namespace root has another number and keeps its files. Where those are forbidden, as
-    in most containers, it runs as nobody, who must be able to reach its binaries and its data.
-    """
-    in_namespace = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
-    as_nobody = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-    for launcher in (in_namespace, as_nobody):
+def in_namespace_or_as_nobody() -> list[str]:
+    for launcher in (IN_NAMESPACE, AS_NOBODY):
         try:
-            subprocess.run([*launcher, binaries() / "postgres", "--version"], check=True, capture_output=True)
+            command = [*launcher, str(binaries() / "postgres"), "--version"]
+            subprocess.run(command, check=True, capture_output=True, start_new_session=True)
             return launcher
         except (OSError, subprocess.CalledProcessError):
             continue

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 from metl import jars, java, rest
 from metl.stack.part import Part, Say
@@ -10,18 +11,11 @@ from metl.stack.part import Part, Say
 class Registry(Part):
     name = "registry"
     variable = "METL_REGISTRY"
-    preferred_port = 8080
+    preferred_ports: ClassVar = {"registry": 8080, "registry_management": 9000}
 
     @property
     def local_address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
-
-    @property
-    def management_port(self) -> int:
-        return self.home.port("registry_management", 9000)
-
-    def ports(self) -> dict[str, int]:
-        return {**super().ports(), "registry_management": self.management_port}
 
     async def prepare(self, say: Say) -> None:
         await jars.fetch("registry", say)
@@ -33,7 +27,7 @@ class Registry(Part):
             "quarkus.http.port": self.port,
             # Health and metrics; by default it would listen on every network.
             "quarkus.management.host": "127.0.0.1",
-            "quarkus.management.port": self.management_port,
+            "quarkus.management.port": self.home.port("registry_management"),
             # A line per request would fill the disk in the weeks that a watcher polls.
             "quarkus.http.access-log.enabled": "false",
             "quarkus.log.level": "WARN",

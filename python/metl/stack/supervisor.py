@@ -5,16 +5,15 @@ import contextlib
 import errno
 import json
 import shutil
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import psutil
 
-from metl import tool
+from metl import signals, tool
 from metl.errors import PartFailed
 from metl.home import Home, is_free
 from metl.stack.part import Part
@@ -28,6 +27,7 @@ STOP_PATIENCE = 20.0
 PORT_PATIENCE = 5.0
 LOOK_EVERY = 0.1
 FULL_DISK = "No space left on device"
+ALMOST_NOTHING = 2**20
 
 
 def up(home: Home, parts: Sequence[Part], report: Report) -> float:
@@ -36,44 +36,40 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
     If one of them fails, or the user interrupts, everything that was started here is stopped again.
     """
     began = time.monotonic()
-    with home.lock():
+    for part in parts:
+        if not part.is_elsewhere:
+            part.require()
+    with home.lock(lambda text: report("metl", text)):
         started: list[Part] = []
         try:
             asyncio.run(_bring_all_up(parts, started, report))
+            seconds = time.monotonic() - began
+            if len(started) == len(parts):
+                (home.path / "up.json").write_text(json.dumps({"seconds": seconds}))
         except BaseException as error:
-            with _undisturbed():
+            with signals.undisturbed():
                 _stop(started, report)
             if isinstance(error, asyncio.CancelledError):
                 raise KeyboardInterrupt from None
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise PartFailed(_full_disk(home)) from None
             raise
-        seconds = time.monotonic() - began
-        if started:
-            (home.path / "up.json").write_text(json.dumps({"seconds": seconds, "parts": [p.name for p in started]}))
     return seconds
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """A second, impatient Ctrl-C must not leave half of them running; stopping ends by itself."""
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def down(home: Home, parts: Sequence[Part], report: Report) -> None:
     if home.path.exists():
-        with home.lock():
+        with home.lock(lambda text: report("metl", text)):
             _stop([part for part in parts if part.daemon.was_started()], report)
 
 
 async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
     task = asyncio.current_task()
     assert task is not None
-    # A polite kill gets the same clean-up as Ctrl-C.
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    loop = asyncio.get_running_loop()
+    for number in signals.ENDING:
+        # Once is enough: cancelling a task that cleans up would leave something behind.
+        loop.add_signal_handler(number, lambda: None if task.cancelling() else task.cancel())
     answers = {part.name: asyncio.Event() for part in parts}
 
     async def bring_up(part: Part) -> None:
@@ -92,6 +88,7 @@ async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Pa
     child = None
     begun = time.monotonic()
     if part.daemon.process() is None:
+        part.choose_ports()
         await _prepare(part, report)
         for need in needs:
             await need.wait()
@@ -108,11 +105,7 @@ async def _prepare(part: Part, report: Report) -> None:
     try:
         await part.prepare(lambda text: report(part.name, text))
     except tool.ToolFailed as error:
-        raise PartFailed(_full_disk(part) if FULL_DISK in error.output else str(error)) from None
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        raise PartFailed(_full_disk(part)) from None
+        raise PartFailed(_full_disk(part.home) if FULL_DISK in error.output else str(error)) from None
 
 
 async def _check_elsewhere(part: Part) -> None:
@@ -127,7 +120,8 @@ async def _check_elsewhere(part: Part) -> None:
 
 async def _await_free_ports(part: Part) -> None:
     """What a killed part left behind needs a moment to let go of its port."""
-    for name, port in part.ports().items():
+    for name in part.preferred_ports:
+        port = part.home.port(name)
         end = time.monotonic() + PORT_PATIENCE
         while not is_free(port):
             if time.monotonic() > end:
@@ -165,15 +159,15 @@ async def _await_answer(part: Part, child: subprocess.Popen[bytes] | None) -> No
 
 def _why_it_died(part: Part) -> str:
     words = part.daemon.last_words()
-    if FULL_DISK in words:
-        return _full_disk(part)
+    if FULL_DISK in words or shutil.disk_usage(part.home.path).free < ALMOST_NOTHING:
+        return _full_disk(part.home)
     return f"{part.name} died while starting. The last lines of {part.daemon.log}:\n{words or '(nothing)'}"
 
 
-def _full_disk(part: Part) -> str:
-    free = shutil.disk_usage(part.home.path).free // 2**20
+def _full_disk(home: Home) -> str:
+    free = shutil.disk_usage(home.path).free // 2**20
     return (
-        f"{part.name} could not start because the disk that holds {part.home.path} is full ({free} MiB free). "
+        f"Nothing can be started because the disk that holds {home.path} is full ({free} MiB free). "
         "Free some space there or set METL_HOME to another disk, then try again."
     )
 
