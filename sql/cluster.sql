@@ -4,6 +4,11 @@
 --
 -- Running it again changes nothing. METL itself never works as a superuser.
 \getenv password METL_PASSWORD
+\if :{?password}
+\else
+\warn 'Set METL_PASSWORD to the password that metl_owner is to have.'
+\quit
+\endif
 
 -- createrole: the owner hands out the roles of stewards, jobs and readers.
 -- createdb: tests and dbt work in databases of their own.

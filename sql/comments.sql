@@ -53,3 +53,33 @@ begin
         execute format('comment on column %s.%I is %L', _column.view, _column.name, _meaning ->> _column.name);
     end loop;
 end $$;
+
+comment on column metl.type.type is 'The name of the generalized type.';
+comment on column metl.type.description is 'What it stands for.';
+comment on column metl.accepted_type.source_type is
+'A type of extraction schemas, in lower case and without its length.';
+comment on column metl.accepted_type.type is 'The generalized type that accepts it.';
+
+comment on trigger block_insert_is_guarded on metl.block is 'Lets no insert leave a broken block behind.';
+comment on trigger block_update_is_guarded on metl.block is 'Lets no update leave a broken block behind.';
+comment on trigger block_delete_is_guarded on metl.block is 'Lets no delete leave a broken block behind.';
+comment on trigger cell_insert_is_guarded on metl.cell is 'Lets no insert leave a broken block behind.';
+comment on trigger cell_update_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
+comment on trigger cell_delete_is_guarded on metl.cell is 'Lets no delete leave a broken block behind.';
+
+comment on constraint clock_has_one_row on metl.clock is 'There is one current state, and one lock.';
+comment on constraint state_is_positive on metl.state is 'State 0 is the empty matrix, which nobody made.';
+comment on constraint schema_version_is_positive on metl.schema_version is 'Registries count versions from 1.';
+comment on constraint schema_version_lives_before_it_dies on metl.schema_version is
+'Each change is a state of its own.';
+comment on constraint entity_version_is_positive on metl.entity_version is 'Versions are counted from 1.';
+comment on constraint entity_version_lives_before_it_dies on metl.entity_version is
+'Each change is a state of its own.';
+comment on constraint block_ends_after_it_begins on metl.block is 'A block that lived in no state would never be read.';
+comment on constraint notice_kind on metl.notice is 'What Auto-Update can have to tell.';
+comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
+comment on constraint policy_kind on metl.policy is
+'auto does it, confirm asks before losing cells, freeze changes nothing.';
+comment on constraint waiting_plan_kind on metl.waiting_plan is 'Only versions that come can lose cells and wait.';
+comment on constraint waiting_plan_decision on metl.waiting_plan is 'Null while it waits.';
+comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A decision has its moment.';

@@ -4,6 +4,9 @@ reset client_min_messages;
 revoke all on schema metl from public;
 revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
+revoke all on type
+    metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content
+from public;
 
 do $$
 declare
@@ -32,6 +35,11 @@ begin
             raise notice 'There is no role %: run sql/cluster.sql and then sql/grants.sql to let it in.', _roles[_column];
             continue;
         end if;
+        -- What an older matrix gave is taken back first.
+        execute format('revoke all on schema metl from %I', _roles[_column]);
+        execute format('revoke all on all tables in schema metl from %I', _roles[_column]);
+        execute format('revoke all on all sequences in schema metl from %I', _roles[_column]);
+        execute format('revoke all on all functions in schema metl from %I', _roles[_column]);
         execute format('grant usage on schema metl to %I', _roles[_column]);
         foreach _line slice 1 in array _access loop
             continue when _line[2 + _column] = '';

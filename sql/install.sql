@@ -22,6 +22,7 @@
 \ir private/read_attributes.sql
 \ir private/require.sql
 \ir private/read_mapping.sql
+\ir private/read_block.sql
 
 -- The matrix: stored blocks and what they unfold to
 \ir private/content.sql

@@ -3,15 +3,10 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _each record;
-    _schema_id int;
-    _entity_id int;
-    _changes metl._block_content[] := '{}';
-    _message text;
-    _hint text;
-    _problems text[] := '{}';
-    _shape constant text :=
-        'Give [{"schema": "…", "version": 1, "entity": "…", "entity_version": 1, "mapping": {"entity attribute": "attribute"}}, …].';
+    _changes metl._block_content[];
+    _twice record;
+    _shape constant text := 'Give [{"schema": "…", "version": 1, "entity": "…", "entity_version": 1, '
+        '"mapping": {"entity attribute": "attribute"}}, …].';
 begin
     perform metl._lock();
     if blocks is null or jsonb_typeof(blocks) <> 'array' then
@@ -20,31 +15,21 @@ begin
             message = format('The blocks are not an array: %s', coalesce(left(blocks::text, 100), 'null')),
             hint = _shape;
     end if;
-    for _each in
-        select position, block.*
-        from jsonb_array_elements(blocks) with ordinality as element (value, position)
-        left join lateral jsonb_to_record(case jsonb_typeof(value) when 'object' then value else '{}' end)
-            as block (schema text, version int, entity text, entity_version int, mapping jsonb) on true
-    loop
-        begin
-            _schema_id := metl._require_schema_version(_each.schema, _each.version);
-            _entity_id := metl._require_entity_version(_each.entity, _each.entity_version);
-            _changes := _changes || (
-                _schema_id, _each.version, _entity_id, _each.entity_version,
-                metl._read_mapping(_schema_id, _each.version, _entity_id, _each.entity_version, _each.mapping)
-            )::metl._block_content;
-        exception when others then
-            get stacked diagnostics _message = message_text, _hint = pg_exception_hint;
-            _problems := _problems || format('block %s: %s %s', _each.position, _message, _hint);
-        end;
-    end loop;
-    if cardinality(_problems) > 0 then
+    perform metl._refuse_blocks(blocks);
+    _changes := array(
+        select metl._read_block(element.value) from jsonb_array_elements(blocks) as element
+    );
+    select s.name as schema, change.version, e.name as entity into _twice
+    from unnest(_changes) as change
+    inner join metl.schema as s on s.schema_id = change.schema_id
+    inner join metl.entity as e on e.entity_id = change.entity_id
+    group by s.name, change.version, e.name having count(*) > 1 limit 1;
+    if found then
         raise exception using
-            errcode = 'invalid_parameter_value',
-            message = format('%s of %s blocks cannot be set, so that none is. The first: %s',
-                             cardinality(_problems), jsonb_array_length(blocks), _problems[1]),
-            detail = array_to_string(_problems, E'\n'),
-            hint = _shape;
+            errcode = 'duplicate_object',
+            message = format('The block of schema %L version %s and entity %L is given twice.',
+                             _twice.schema, _twice.version, _twice.entity),
+            hint = 'Give each block once.';
     end if;
     return metl._edit('set_blocks', jsonb_build_object('blocks', cardinality(_changes)), _changes);
 end $$;

@@ -52,8 +52,7 @@ begin
                 errcode = 'undefined_object',
                 message = format('Attribute %s of %s has the unknown type %s.',
                                  _one.name, owner, coalesce(_one.source_type, 'null')),
-                hint = 'metl.accepted_type has the types that are known. Add yours: '
-                    'insert into metl.accepted_type (source_type, type) values (…, ''string'').';
+                hint = 'metl.accepted_type has the types that are known; the owner of the database can add to it.';
         end if;
         _read := _read || _one;
     end loop;

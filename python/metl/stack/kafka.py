@@ -32,7 +32,8 @@ class Kafka(Part):
         write_properties(self._settings, self._properties())
         if not (self._data / "meta.properties").exists():
             say("making the data folder")
-            cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+            # The first byte is fixed, or else one id in 64 would begin with a dash and be taken for an option.
+            cluster = base64.urlsafe_b64encode(b"M" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
             await tool.run(
                 "Kafka's format tool",
                 [*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._settings],
