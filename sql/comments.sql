@@ -62,9 +62,11 @@ comment on column metl.accepted_type.type is 'The generalized type that accepts 
 
 comment on trigger block_insert_is_guarded on metl.block is 'Lets no insert leave a broken block behind.';
 comment on trigger block_update_is_guarded on metl.block is 'Lets no update leave a broken block behind.';
+comment on trigger block_move_is_guarded on metl.block is 'Lets no update leave a broken chain behind.';
 comment on trigger block_delete_is_guarded on metl.block is 'Lets no delete leave a broken block behind.';
 comment on trigger cell_insert_is_guarded on metl.cell is 'Lets no insert leave a broken block behind.';
 comment on trigger cell_update_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
+comment on trigger cell_move_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
 comment on trigger cell_delete_is_guarded on metl.cell is 'Lets no delete leave a broken block behind.';
 
 comment on constraint clock_has_one_row on metl.clock is 'There is one current state, and one lock.';

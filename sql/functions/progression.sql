@@ -1,17 +1,20 @@
 create or replace function metl.progression(schema text)
 returns table (version int, entity text, entity_version int, attribute text, entity_attribute text, change text)
-language sql stable
+language plpgsql stable security definer
+set search_path = pg_catalog, pg_temp
 as $$
+#variable_conflict use_column
+declare
+    _schema_id int := metl._require_schema(schema);
+begin
+    return query
     with live as (
         select v.version, lag(v.version) over (order by v.version) as previous
-        from metl.schema_versions as v
-        where v.schema = progression.schema and v.deleted is null
+        from metl.schema_version as v
+        where v.schema_id = _schema_id and v.deleted is null
     ),
     one as (
-        select d.version, d.entity, d.entity_version, d.attribute, d.entity_attribute, a.attribute_id
-        from metl.decompaction as d
-        inner join metl.schema_attributes as a using (schema, version, attribute)
-        where d.schema = progression.schema
+        select * from metl._ones where _ones.schema_id = _schema_id
     )
     select live.version, now.entity, now.entity_version, now.attribute, now.entity_attribute, 'gained'
     from live
@@ -19,8 +22,8 @@ as $$
     where not exists (
         select from one as before
         where
-            before.version = live.previous and before.entity = now.entity
-            and before.attribute_id = now.attribute_id and before.entity_attribute = now.entity_attribute
+            before.version = live.previous
+            and (before.attribute_id, before.entity_attribute_id) = (now.attribute_id, now.entity_attribute_id)
     )
     union all
     select live.version, before.entity, before.entity_version, before.attribute, before.entity_attribute, 'lost'
@@ -29,10 +32,10 @@ as $$
     where not exists (
         select from one as now
         where
-            now.version = live.version and before.entity = now.entity
-            and before.attribute_id = now.attribute_id and before.entity_attribute = now.entity_attribute
+            now.version = live.version
+            and (before.attribute_id, before.entity_attribute_id) = (now.attribute_id, now.entity_attribute_id)
     )
-    order by 1, 6, 2, 5
-$$;
+    order by 1, 6, 2, 5;
+end $$;
 comment on function metl.progression(text) is
 'How the mappings of a schema went through its live versions: the cells that each gained and lost.';

@@ -13,13 +13,21 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    if exists (
+        select from touched inner join metl.block on touched.block_id = block.block_id where block.until is not null
+    ) then
+        raise exception using
+            errcode = 'integrity_constraint_violation',
+            message = 'The cells of a block that has ended cannot be changed.',
+            hint = 'They are what old states are read from. Change blocks with metl.set_block.';
+    end if;
     perform metl._refuse_violations(array(
         select distinct block.schema_id
         from touched inner join metl.block on touched.block_id = block.block_id
     ));
     return null;
 end $$;
-comment on function metl._guard_cells() is 'Lets no statement leave a broken block behind.';
+comment on function metl._guard_cells() is 'Lets no statement leave a broken block behind, or rewrite the past.';
 
 create or replace function metl._refuse_violations(schemas int[]) returns void
 language plpgsql stable
@@ -40,15 +48,20 @@ begin
 end $$;
 comment on function metl._refuse_violations(int[]) is 'An error if an invariant of the stored blocks does not hold.';
 
+-- An update is looked at twice: where it takes rows from and where it puts them.
 create or replace trigger block_insert_is_guarded after insert on metl.block
 referencing new table as touched for each statement execute function metl._guard_blocks();
 create or replace trigger block_update_is_guarded after update on metl.block
 referencing new table as touched for each statement execute function metl._guard_blocks();
+create or replace trigger block_move_is_guarded after update on metl.block
+referencing old table as touched for each statement execute function metl._guard_blocks();
 create or replace trigger block_delete_is_guarded after delete on metl.block
 referencing old table as touched for each statement execute function metl._guard_blocks();
 create or replace trigger cell_insert_is_guarded after insert on metl.cell
 referencing new table as touched for each statement execute function metl._guard_cells();
 create or replace trigger cell_update_is_guarded after update on metl.cell
 referencing new table as touched for each statement execute function metl._guard_cells();
+create or replace trigger cell_move_is_guarded after update on metl.cell
+referencing old table as touched for each statement execute function metl._guard_cells();
 create or replace trigger cell_delete_is_guarded after delete on metl.cell
 referencing old table as touched for each statement execute function metl._guard_cells();

@@ -47,14 +47,15 @@ begin
     ),
     -- A version that comes late may share an attribute with the version above it only.
     above as (
-        select distinct on (known.id) each.name, known.id
+        select distinct on (known.id) each.name, known.id, each.name = known.name as has_same_name
         from unnest(fresh) as each
         inner join unnest(upper_version) as known
             on each.type = known.type and each.name in (known.name, known.renamed_from)
         where
             not exists (select from below where below.name = each.name and below.same_type)
             and not exists (select from below where below.id = known.id and below.same_type)
-        order by known.id, (each.name = known.name) desc
+        -- As from below, an explicit rename comes before the same name.
+        order by known.id, (each.name = known.renamed_from) desc nulls last
     )
     select
         each.name,
@@ -64,7 +65,12 @@ begin
         coalesce(not below.same_type, false)
     from unnest(fresh) as each
     left join below on each.name = below.name
-    left join lateral (select above.id from above where above.name = each.name order by above.id limit 1) as above on true;
+    left join lateral (
+        select above.id from above
+        where above.name = each.name
+        order by above.has_same_name desc, above.id
+        limit 1
+    ) as above on true;
 end $$;
 comment on function metl._match_attributes(
     text, metl._given_attribute[], metl._known_attribute[], metl._known_attribute[]

@@ -43,7 +43,7 @@ as $$
             jsonb_build_object('attribute', cell.attribute, 'entity_attribute', cell.entity_attribute)
             order by cell.entity_attribute
         ) filter (where cell.reason = any(reasons)),
-        not bool_or(cell.fate = 'kept')
+        not bool_or(cell.fate in ('kept', 'gained'))
     from unnest(plan) as cell
     group by cell.schema, cell.version, cell.entity, cell.entity_version
     having bool_or(cell.reason = any(reasons))
