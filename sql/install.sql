@@ -18,7 +18,7 @@
 
 -- Reading what is given, and refusing it clearly
 \ir private/check_name.sql
-\ir private/generalize.sql
+\ir private/type_name.sql
 \ir private/read_attributes.sql
 \ir private/require.sql
 \ir private/read_mapping.sql

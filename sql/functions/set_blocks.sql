@@ -1,6 +1,7 @@
 create or replace function metl.set_blocks(blocks jsonb) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     _changes metl._block_content[];
@@ -26,7 +27,7 @@ begin
     group by s.name, change.version, e.name having count(*) > 1 limit 1;
     if found then
         raise exception using
-            errcode = 'duplicate_object',
+            errcode = 'invalid_parameter_value',
             message = format('The block of schema %L version %s and entity %L is given twice.',
                              _twice.schema, _twice.version, _twice.entity),
             hint = 'Give each block once.';

@@ -3,6 +3,7 @@ create or replace function metl.set_run(
 ) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare

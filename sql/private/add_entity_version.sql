@@ -32,8 +32,9 @@ begin
     _fresh := metl._read_attributes(format('entity %L version %s', entity, version), attributes);
 
     _plan := array(select planned from metl._row_plan(entity, version, _fresh) as planned);
-    select cell.schema into _frozen from unnest(_plan) as cell
-    where metl._policy(cell.schema_id, cell.entity_id) = 'freeze' limit 1;
+    select mapped.schema into _frozen
+    from (select distinct cell.schema_id, cell.entity_id, cell.schema from unnest(_plan) as cell) as mapped
+    where metl._policy(mapped.schema_id, mapped.entity_id) = 'freeze' limit 1;
     if found then
         raise exception using
             errcode = 'object_not_in_prerequisite_state',

@@ -13,9 +13,11 @@ begin
         select * from metl._match_schema_attributes(_column_plan.schema, _column_plan.version, fresh)
     ),
     previous as (
-        select block.entity_id, block.entity_version, cell.attribute_id, cell.entity_attribute_id
+        select block.entity_id, block.entity_version, cell.attribute_id, cell.entity_attribute_id, block.is_frozen
         from (
-            select distinct on (b.entity_id, b.entity_version) b.block_id, b.entity_id, b.entity_version
+            select distinct on (b.entity_id, b.entity_version)
+                b.block_id, b.entity_id, b.entity_version,
+                metl._policy(_schema_id, b.entity_id) = 'freeze' as is_frozen
             from metl.block as b
             where b.schema_id = _schema_id and b.version <= _before and b.until is null
             order by b.entity_id, b.entity_version, b.version desc
@@ -26,17 +28,14 @@ begin
         select
             previous.entity_id, previous.entity_version, previous.attribute_id, previous.entity_attribute_id,
             coalesce(kept.name, old.name) as attribute,
-            case when kept.id is null or frozen.is_frozen then 'lost' else 'kept' end as fate,
+            case when kept.id is null or previous.is_frozen then 'lost' else 'kept' end as fate,
             case
-                when kept.id is not null and frozen.is_frozen then 'frozen'
+                when kept.id is not null and previous.is_frozen then 'frozen'
                 when kept.id is null and retyped.name is not null then 'type_changed'
                 when kept.id is null then 'dropped'
             end as reason
         from previous
         inner join metl.attribute_version as old on previous.attribute_id = old.attribute_id and old.version = _before
-        cross join lateral (
-            select metl._policy(_schema_id, previous.entity_id) = 'freeze' as is_frozen
-        ) as frozen
         left join matched as kept on previous.attribute_id = kept.id and kept.goes_on
         left join matched as retyped on old.name = retyped.previous_name and retyped.type_changed
     ),
@@ -77,11 +76,15 @@ begin
     select
         _schema_id, _column_plan.version, everything.entity_id, everything.entity_version,
         everything.attribute_id, everything.entity_attribute_id,
-        _column_plan.schema, entity.name, everything.attribute, target.name, everything.fate, everything.reason
-    from everything
-    inner join metl.entity on everything.entity_id = entity.entity_id
-    inner join metl.entity_attribute_version as target
-        on everything.entity_attribute_id = target.entity_attribute_id and everything.entity_version = target.version;
+        _column_plan.schema,
+        (select e.name from metl.entity as e where e.entity_id = everything.entity_id),
+        everything.attribute,
+        (
+            select a.name from metl.entity_attribute_version as a
+            where a.entity_attribute_id = everything.entity_attribute_id and a.version = everything.entity_version
+        ),
+        everything.fate, everything.reason
+    from everything;
 end $$;
 comment on function metl._column_plan(text, int, metl._given_attribute[]) is
 'What becomes of each cell of the next lower version when a schema version is added.';

@@ -3,7 +3,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    perform metl._refuse_violations(array(select distinct touched.schema_id from touched));
+    perform metl._refuse_violations(
+        array(select distinct touched.schema_id from touched), array(select distinct touched.entity_id from touched)
+    );
     return null;
 end $$;
 comment on function metl._guard_blocks() is 'Lets no statement leave a broken block behind.';
@@ -21,22 +23,24 @@ begin
             message = 'The cells of a block that has ended cannot be changed.',
             hint = 'They are what old states are read from. Change blocks with metl.set_block.';
     end if;
-    perform metl._refuse_violations(array(
-        select distinct block.schema_id
-        from touched inner join metl.block on touched.block_id = block.block_id
-    ));
+    perform metl._refuse_violations(array_agg(distinct block.schema_id), array_agg(distinct block.entity_id))
+    from touched inner join metl.block on touched.block_id = block.block_id
+    having count(*) > 0;
     return null;
 end $$;
 comment on function metl._guard_cells() is 'Lets no statement leave a broken block behind, or rewrite the past.';
 
-create or replace function metl._refuse_violations(schemas int[]) returns void
+create or replace function metl._refuse_violations(schemas int[], entities int[]) returns void
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     _violation record;
 begin
-    select * into _violation from metl._violations(schemas) limit 1;
+    if cardinality(schemas) = 0 then
+        return;
+    end if;
+    select * into _violation from metl._violations(schemas, entities) limit 1;
     if found then
         raise exception using
             errcode = 'integrity_constraint_violation',
@@ -46,7 +50,8 @@ begin
             hint = 'Change blocks with metl.set_block, which keeps the matrix whole.';
     end if;
 end $$;
-comment on function metl._refuse_violations(int[]) is 'An error if an invariant of the stored blocks does not hold.';
+comment on function metl._refuse_violations(int[], int[]) is
+'An error if an invariant of the stored blocks does not hold.';
 
 -- An update is looked at twice: where it takes rows from and where it puts them.
 create or replace trigger block_insert_is_guarded after insert on metl.block

@@ -47,7 +47,7 @@ begin
     ),
     -- A version that comes late may share an attribute with the version above it only.
     above as (
-        select distinct on (known.id) each.name, known.id, each.name = known.name as has_same_name
+        select distinct on (known.id) each.name, known.id, each.name = known.renamed_from as was_renamed
         from unnest(fresh) as each
         inner join unnest(upper_version) as known
             on each.type = known.type and each.name in (known.name, known.renamed_from)
@@ -68,7 +68,7 @@ begin
     left join lateral (
         select above.id from above
         where above.name = each.name
-        order by above.has_same_name desc, above.id
+        order by above.was_renamed desc nulls last, above.id
         limit 1
     ) as above on true;
 end $$;

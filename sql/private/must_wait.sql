@@ -2,10 +2,12 @@ create or replace function metl._must_wait(plan metl._cell_fate[]) returns boole
 language sql stable
 as $$
     select exists (
-        select from unnest(plan) as cell
-        where
-            cell.fate = 'lost' and cell.reason <> 'frozen'
-            and metl._policy(cell.schema_id, cell.entity_id) = 'confirm'
+        select from (
+            select distinct cell.schema_id, cell.entity_id
+            from unnest(plan) as cell
+            where cell.fate = 'lost' and cell.reason <> 'frozen'
+        ) as losing
+        where metl._policy(losing.schema_id, losing.entity_id) = 'confirm'
     )
 $$;
 comment on function metl._must_wait(metl._cell_fate[]) is

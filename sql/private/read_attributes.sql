@@ -44,18 +44,28 @@ begin
                                      _element ->> 'renamed_from');
         end if;
         _one := (
-            _position, _element ->> 'name', _element ->> 'type', metl._generalize(_element ->> 'type'),
+            _position, _element ->> 'name', _element ->> 'type', null,
             coalesce((_element ->> 'optional')::boolean, false), _element ->> 'description', _element ->> 'renamed_from'
         );
-        if _one.type is null then
-            raise exception using
-                errcode = 'undefined_object',
-                message = format('Attribute %s of %s has the unknown type %s.',
-                                 _one.name, owner, coalesce(_one.source_type, 'null')),
-                hint = 'metl.accepted_type has the types that are known; the owner of the database can add to it.';
-        end if;
         _read := _read || _one;
     end loop;
+    _read := array(
+        select (
+            each.position, each.name, each.source_type, accepted.type,
+            each.optional, each.description, each.renamed_from
+        )::metl._given_attribute
+        from unnest(_read) as each
+        left join metl.accepted_type as accepted on accepted.source_type = metl._type_name(each.source_type)
+        order by each.position
+    );
+    select each.* into _one from unnest(_read) as each where each.type is null order by each.position limit 1;
+    if found then
+        raise exception using
+            errcode = 'undefined_object',
+            message = format('Attribute %s of %s has the unknown type %s.',
+                             _one.name, owner, coalesce(left(_one.source_type, 100), 'null')),
+            hint = 'metl.accepted_type has the types that are known; the owner of the database can add to it.';
+    end if;
     select each.name into _key from unnest(_read) as each group by each.name having count(*) > 1 limit 1;
     if found then
         raise exception using

@@ -21,6 +21,9 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
+    if cardinality(changes) = 0 then
+        return;
+    end if;
     -- A block is stored where it differs from that of the live version before. Changed blocks can
     -- only alter that for themselves and for the live version after each of them.
     perform metl._replace(_store.state, array(

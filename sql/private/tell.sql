@@ -4,20 +4,21 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
-    insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at, confirmed_by)
-    select
-        _tell.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
-        case when is_known then clock_timestamp() end, case when is_known then session_user end
-    from (
-        select case when block.is_empty then 'vanished' else 'shrunk' end as kind, block.*
-        from metl._lost_by_block(plan, array['dropped', 'edited']) as block
-        union all
-        select reason.reason, block.*
-        from unnest(array['type_changed', 'frozen', 'came_back']) as reason (reason)
-        cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
-    ) as told
-    order by told.schema, told.version, told.entity;
-    if cardinality(plan) > 0 and not exists (select from unnest(plan) as cell where cell.fate <> 'kept') then
+    if exists (select from unnest(plan) as cell where cell.fate <> 'kept') then
+        insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at, confirmed_by)
+        select
+            _tell.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
+            case when is_known then clock_timestamp() end, case when is_known then session_user end
+        from (
+            select case when block.is_empty then 'vanished' else 'shrunk' end as kind, block.*
+            from metl._lost_by_block(plan, array['dropped', 'edited']) as block
+            union all
+            select reason.reason, block.*
+            from unnest(array['type_changed', 'frozen', 'came_back']) as reason (reason)
+            cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
+        ) as told
+        order by told.schema, told.version, told.entity;
+    elsif cardinality(plan) > 0 then
         -- One for the whole update; nothing to decide, so that nobody has to confirm it.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)
         select

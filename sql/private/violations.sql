@@ -1,4 +1,4 @@
-create or replace function metl._violations(only_schemas int[] default null)
+create or replace function metl._violations(only_schemas int[] default null, only_entities int[] default null)
 returns table (invariant text, schema text, version int, entity text, entity_version int, detail text)
 language sql stable
 as $$
@@ -9,7 +9,10 @@ as $$
             lead(block.version) over chain as next_version
         from metl.block
         cross join lateral metl._content(block.block_id) as content (content)
-        where block.until is null and (only_schemas is null or block.schema_id = any(only_schemas))
+        where
+            block.until is null
+            and block.schema_id = any(coalesce(only_schemas, array(select s.schema_id from metl.schema as s)))
+            and block.entity_id = any(coalesce(only_entities, array(select e.entity_id from metl.entity as e)))
         window chain as (partition by block.schema_id, block.entity_id, block.entity_version order by block.version)
     ),
     found as (
@@ -23,45 +26,38 @@ as $$
         union all
         select 'a stored block belongs to live versions', stored.*, null
         from stored
-        where
-            exists (
-                select from metl.schema_version as v
-                where v.schema_id = stored.schema_id and v.version = stored.version and v.deleted is not null
-            )
-            or exists (
-                select from metl.entity_version as v
-                where v.entity_id = stored.entity_id and v.version = stored.entity_version and v.deleted is not null
-            )
+        inner join metl.schema_version as source on stored.schema_id = source.schema_id and stored.version = source.version
+        inner join metl.entity_version as target
+            on stored.entity_id = target.entity_id and stored.entity_version = target.version
+        where source.deleted is not null or target.deleted is not null
         union all
-        select 'a cell''s attribute is in every version of its run', stored.*, format('attribute %s, version %s', pair.attribute_id, v.version)
+        select 'a cell''s attribute is in every version of its run', stored.*, format('attribute %s, version %s', cell.attribute_id, v.version)
         from stored
-        cross join lateral metl._pairs(stored.content) as pair
+        inner join metl.cell on stored.block_id = cell.block_id
         inner join metl.schema_version as v
             on
                 stored.schema_id = v.schema_id
                 and v.version >= stored.version
                 and (v.version < stored.next_version or stored.next_version is null)
                 and v.deleted is null
-        where not exists (
-            select from metl.attribute_version as a
-            where a.attribute_id = pair.attribute_id and a.schema_id = v.schema_id and a.version = v.version
-        )
+        left join metl.attribute_version as a
+            on cell.attribute_id = a.attribute_id and v.version = a.version and v.schema_id = a.schema_id
+        where a.attribute_id is null
         union all
-        select 'a cell''s entity attribute is in the entity version', stored.*, format('entity attribute %s', pair.entity_attribute_id)
+        select 'a cell''s entity attribute is in the entity version', stored.*, format('entity attribute %s', cell.entity_attribute_id)
         from stored
-        cross join lateral metl._pairs(stored.content) as pair
-        where not exists (
-            select from metl.entity_attribute_version as a
-            where
-                a.entity_attribute_id = pair.entity_attribute_id
-                and a.entity_id = stored.entity_id
-                and a.version = stored.entity_version
-        )
+        inner join metl.cell on stored.block_id = cell.block_id
+        left join metl.entity_attribute_version as a
+            on
+                cell.entity_attribute_id = a.entity_attribute_id
+                and stored.entity_version = a.version
+                and stored.entity_id = a.entity_id
+        where a.entity_attribute_id is null
     )
     select found.invariant, schema.name, found.version, entity.name, found.entity_version, found.detail
     from found
     inner join metl.schema on found.schema_id = schema.schema_id
     inner join metl.entity on found.entity_id = entity.entity_id
 $$;
-comment on function metl._violations(int[]) is
-'Every invariant of the stored blocks that does not hold, for some schemas or all.';
+comment on function metl._violations(int[], int[]) is
+'Every invariant of the stored blocks that does not hold, for some schemas and entities or all.';

@@ -1,0 +1,560 @@
+"""What the matrix costs at 10^7, 10^8 and 10^9 elements: bytes, Auto-Update, search, decompaction.
+
+Each size has 100 entities of 10 attributes, and 100 to 10,000 schemas of 10 versions of 10 attributes. A schema feeds
+one entity with 9 of them, and every twentieth version renames or drops one. The databases are filled first and then
+measured in turns, so that a busy machine troubles all sizes alike.
+"""
+
+import argparse
+import contextlib
+import json
+import math
+import os
+import random
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from rich.table import Table
+
+from metl.cli.display import console
+from metl.home import Home
+from metl.install import install
+from metl.stack import parts, supervisor
+
+#: The exponents of the numbers of elements, and the numbers of schemas that make them.
+SCHEMAS = {7: 100, 8: 1_000, 9: 10_000}
+VERSIONS = 10
+ATTRIBUTES = 10
+ENTITIES = 100
+MAPPED = 9
+CHANGED_VERSIONS = 0.05
+#: So many schemas come through the public functions; the rest are copies of what those wrote.
+ORIGINALS = 100
+#: So many schemas feed the entity that is elevated.
+FEEDING = 100
+
+WARM_UP = 20
+ADDITIONS = 200
+DELETIONS = 50
+EDITS = 50
+SEARCHES = 200
+ELEVATIONS = 5
+BEST_OF = 5
+
+TYPES = ("int64", "string", "decimal", "boolean", "timestamp")
+
+ADD = "add a schema version"
+ADD_DROPPING = "… that drops a mapped attribute"
+DELETE = "delete a schema version"
+SET_BLOCK = "set a block"
+ELEVATE = f"elevate an entity that {FEEDING} schemas feed"
+COLUMN_SET = "one column set"
+COLUMN_SET_PREPARED = "… as a prepared statement"
+REVERSE = "reverse search of one entity version"
+
+Attributes = list[dict[str, str]]
+
+
+@dataclass
+class Schema:
+    name: str
+    entity: str
+    names: list[str]
+    live: list[int] = field(default_factory=list)
+
+    @property
+    def version(self) -> int:
+        return self.live[-1] if self.live else 0
+
+    def next_version(self, change: str, chance: random.Random) -> tuple[str, int, str]:
+        """The arguments that add a version which keeps all attributes, or renames or drops a mapped one."""
+        self.live.append(self.version + 1)
+        attributes = attributes_of(self.names)
+        if change != "keep":
+            place = chance.randrange(MAPPED)
+            attributes[place]["name"] = f"a{place}_{self.version}"
+            if change == "rename":
+                attributes[place]["renamed_from"] = self.names[place]
+        self.names = [each["name"] for each in attributes]
+        return self.name, self.version, json.dumps(attributes)
+
+
+@dataclass
+class Matrix:
+    """One database with a matrix of one size, and what was measured there."""
+
+    exponent: int
+    connection: psycopg.Connection
+    schemas: list[Schema] = field(default_factory=list)
+    chance: random.Random = field(default_factory=lambda: random.Random(4))  # noqa: S311
+    figures: dict[str, str] = field(default_factory=dict)
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    compaction: float = 0.0
+    copy_ratio: float = 0.0
+
+    @property
+    def title(self) -> str:
+        return f"10^{self.exponent}"
+
+    def ask(self, query: str, arguments: Sequence[object] = ()) -> Any:
+        """The one value that a query returns."""
+        row = self.connection.execute(query.encode(), arguments).fetchone()
+        assert row is not None
+        return row[0]
+
+    def measure(self, what: str, query: str, arguments: Sequence[object] = (), prepare: bool | None = None) -> None:
+        taken = timed(lambda: self.connection.execute(query.encode(), arguments, prepare=prepare).fetchall())
+        self.seconds.setdefault(what, []).append(taken)
+
+    def median(self, what: str) -> float:
+        return statistics.median(self.seconds[what])
+
+
+def timed(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def attributes_of(names: Iterable[str]) -> Attributes:
+    return [{"name": name, "type": TYPES[place % len(TYPES)]} for place, name in enumerate(names)]
+
+
+def entity_attributes(count: int = ATTRIBUTES) -> str:
+    return json.dumps(attributes_of(f"c{place}" for place in range(count)))
+
+
+def mapping(names: Sequence[str], mapped: int = MAPPED) -> str:
+    return json.dumps({f"c{place}": names[place] for place in range(mapped)})
+
+
+# Where it happens
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """METL_DSN, or a PostgreSQL of our own for the time being."""
+    if given := os.environ.get("METL_DSN"):
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder, "home"))
+        stack = parts(home, ("postgres",))
+        supervisor.up(home, stack, lambda _part, _text: None)
+        try:
+            yield stack[0].address
+        finally:
+            supervisor.down(home, stack, lambda _part, _text: None)
+
+
+@contextlib.contextmanager
+def database(dsn: str) -> Iterator[str]:
+    name = f"metl_bench_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        try:
+            yield make_conninfo(dsn, dbname=name)
+        finally:
+            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+# Filling it
+
+
+def load(matrix: Matrix) -> None:
+    matrix.connection.execute("set synchronous_commit = off")
+    public = timed(lambda: load_originals(matrix))
+    copies = SCHEMAS[matrix.exponent] // ORIGINALS - 1
+    copied = timed(lambda: load_copies(matrix, copies)) if copies else 0.0
+    calls = ENTITIES + ORIGINALS * (VERSIONS + 1)
+    matrix.figures["load"] = f"{public + copied:.1f} s"
+    matrix.figures["… through the functions"] = f"{calls / public:.0f} calls/s"
+    matrix.connection.execute("vacuum analyze")
+    matrix.connection.execute("set synchronous_commit = on")
+    violations = matrix.connection.execute("select * from metl.check()").fetchall()
+    assert violations == [], violations
+
+
+def load_originals(matrix: Matrix) -> None:
+    for number in range(ENTITIES):
+        matrix.ask("select metl.add_entity_version(%s, 1, %s)", (f"be{number}", entity_attributes()))
+    for number in range(ORIGINALS):
+        schema = Schema(f"s{number}", f"be{number % ENTITIES}", [f"a{place}" for place in range(ATTRIBUTES)])
+        matrix.schemas.append(schema)
+        add(matrix, schema, "keep")
+        matrix.ask("select metl.set_block(%s, 1, %s, 1, %s)", (schema.name, schema.entity, mapping(schema.names)))
+        for _ in range(VERSIONS - 1):
+            changes = matrix.chance.random() < CHANGED_VERSIONS
+            add(matrix, schema, matrix.chance.choice(("rename", "drop")) if changes else "keep")
+        if number == ORIGINALS // 10:
+            # What a server that has been up for a minute has done by itself.
+            matrix.connection.execute("analyze")
+
+
+def add(matrix: Matrix, schema: Schema, change: str) -> None:
+    matrix.ask("select metl.add_schema_version(%s, %s, %s)", schema.next_version(change, matrix.chance))
+
+
+def load_copies(matrix: Matrix, copies: int) -> None:
+    """The same rows again under other ids and names, as the functions would have written them one by one.
+
+    One by one, 10^9 elements would take many minutes; metl.check() says afterwards whether the copies are sound.
+    """
+    reach = {
+        "states": matrix.ask("select max(state) from metl.state") - ENTITIES,
+        "schemas": matrix.ask("select max(schema_id) from metl.schema"),
+        "attributes": matrix.ask("select max(attribute_id) from metl.attribute"),
+        "blocks": matrix.ask("select max(block_id) from metl.block"),
+    }
+    copy = COPY.format(**reach, copies=copies, originals=ORIGINALS, entities=ENTITIES)
+    with matrix.connection.transaction():
+        matrix.connection.execute(copy.encode())
+    originals = list(matrix.schemas)
+    for number in range(ORIGINALS, ORIGINALS * (copies + 1)):
+        original = originals[number % ORIGINALS]
+        matrix.schemas.append(Schema(f"s{number}", original.entity, list(original.names), list(original.live)))
+
+
+# An id of a copy lies as far above that of its original as all originals reach.
+COPY = """
+create temporary view copy as select copy from generate_series(1, {copies}) as copy;
+
+insert into metl.state (state, cause, summary)
+select state + copy * {states}, cause, summary from metl.state cross join copy where state > {entities};
+
+insert into metl.schema (schema_id, name) overriding system value
+select schema_id + copy * {schemas}, 's' || substr(name, 2)::int + copy * {originals} from metl.schema cross join copy;
+
+insert into metl.schema_version (schema_id, version, added)
+select schema_id + copy * {schemas}, version, added + copy * {states} from metl.schema_version cross join copy;
+
+insert into metl.attribute (attribute_id, schema_id, type) overriding system value
+select attribute_id + copy * {attributes}, schema_id + copy * {schemas}, type from metl.attribute cross join copy;
+
+insert into metl.attribute_version
+    (attribute_id, version, schema_id, name, position, source_type, optional, description, renamed_from)
+select
+    attribute_id + copy * {attributes}, version, schema_id + copy * {schemas},
+    name, position, source_type, optional, description, renamed_from
+from metl.attribute_version cross join copy;
+
+-- The guards of each statement rest; metl.check() looks at the whole afterwards.
+alter table metl.block disable trigger user;
+alter table metl.cell disable trigger user;
+insert into metl.block (block_id, schema_id, version, entity_id, entity_version, since) overriding system value
+select
+    block_id + copy * {blocks}, schema_id + copy * {schemas}, version, entity_id, entity_version,
+    since + copy * {states}
+from metl.block cross join copy;
+insert into metl.cell (block_id, attribute_id, entity_attribute_id)
+select block_id + copy * {blocks}, attribute_id + copy * {attributes}, entity_attribute_id
+from metl.cell cross join copy;
+
+insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)
+select
+    state + copy * {states}, kind, 's' || substr(schema, 2)::int + copy * {originals}, version, entity, entity_version,
+    lost, confirmed_at
+from metl.notice cross join copy;
+
+alter table metl.block enable trigger user;
+alter table metl.cell enable trigger user;
+update metl.clock set state = (select max(state) from metl.state);
+select setval(pg_get_serial_sequence('metl.schema', 'schema_id'), max(schema_id)) from metl.schema;
+select setval(pg_get_serial_sequence('metl.attribute', 'attribute_id'), max(attribute_id)) from metl.attribute;
+select setval(pg_get_serial_sequence('metl.block', 'block_id'), max(block_id)) from metl.block;
+"""
+
+
+# How large it is
+
+
+def count(matrix: Matrix) -> None:
+    elements = matrix.ask(
+        """
+        select (select count(*) from metl.schema_attributes where is_live)
+             * (select count(*) from metl.entity_attributes where is_live)
+        """
+    )
+    ones = matrix.ask("select count(*) from metl.decompaction")
+    stored = matrix.ask("select count(attribute) from metl.dusb")
+    nulls = matrix.ask("select count(*) from metl.dusb where attribute is null")
+    matrix.compaction = 100 * (1 - (stored + nulls) / elements)
+    tables = matrix.ask("select pg_total_relation_size('metl.block') + pg_total_relation_size('metl.cell')")
+    everything = matrix.ask(
+        """
+        select sum(pg_total_relation_size(oid))::bigint from pg_class
+        where relnamespace = 'metl'::regnamespace and relkind = 'r'
+        """
+    )
+    matrix.figures |= {
+        "elements": f"{elements:,}",
+        "ones (DPM)": f"{ones:,}",
+        "stored elements (DUSB)": f"{stored:,}",
+        "stored null blocks": f"{nulls:,}",
+        "compaction": f"{floored(matrix.compaction)} %",
+        "stored bytes, blocks and cells": megabytes(tables),
+        "stored bytes, with trees, states, notices": megabytes(everything),
+    }
+
+
+def floored(percent: float) -> str:
+    """As many nines as there are, and never 100."""
+    return f"{math.floor(percent * 10**5) / 10**5:.5f}"
+
+
+def megabytes(size: float) -> str:
+    return f"{size / 10**6:,.2f} MB"
+
+
+# How long it takes
+
+
+def measure(matrices: list[Matrix]) -> None:
+    for work, times in ((add_version, ADDITIONS), (delete_version, DELETIONS), (set_block, EDITS), (search, SEARCHES)):
+        warm_up(matrices, work)
+        for _ in range(times):
+            for matrix in matrices:
+                work(matrix)
+    for matrix in matrices:
+        elevate(matrix)
+
+
+def warm_up(matrices: list[Matrix], work: Callable[[Matrix], None]) -> None:
+    """A session plans its first calls one by one; they are not counted."""
+    for matrix in matrices:
+        counted = dict(matrix.seconds)
+        for _ in range(WARM_UP):
+            work(matrix)
+        matrix.seconds = counted
+
+
+def add_version(matrix: Matrix) -> None:
+    schema = matrix.chance.choice(matrix.schemas)
+    change = matrix.chance.choices(("keep", "rename", "drop"), (8, 1, 1))[0]
+    arguments = schema.next_version(change, matrix.chance)
+    matrix.measure(ADD, "select metl.add_schema_version(%s, %s, %s)", arguments)
+    if change == "drop":
+        matrix.seconds.setdefault(ADD_DROPPING, []).append(matrix.seconds[ADD][-1])
+
+
+def delete_version(matrix: Matrix) -> None:
+    """Every second time the version where the first run of the schema begins."""
+    schema = matrix.chance.choice(matrix.schemas)
+    version = schema.live.pop(matrix.chance.choice((0, 1)))
+    matrix.measure(DELETE, "select metl.delete_schema_version(%s, %s)", (schema.name, version))
+
+
+def set_block(matrix: Matrix) -> None:
+    schema = matrix.chance.choice(matrix.schemas)
+    fewer = mapping(schema.names, matrix.chance.randrange(1, MAPPED))
+    matrix.measure(
+        SET_BLOCK, "select metl.set_block(%s, %s, %s, 1, %s)", (schema.name, schema.version, schema.entity, fewer)
+    )
+
+
+def search(matrix: Matrix) -> None:
+    """Planning included, as for a statement that comes once; a job that asks often prepares it."""
+    schema = matrix.chance.choice(matrix.schemas)
+    column = schema.name, matrix.chance.choice(schema.live)
+    query = "select * from metl.decompaction where schema = %s and version = %s"
+    matrix.measure(COLUMN_SET, query, column, prepare=False)
+    matrix.measure(COLUMN_SET_PREPARED, query, column, prepare=True)
+    matrix.measure(
+        REVERSE,
+        "select * from metl.decompaction where entity = %s and entity_version = %s",
+        (schema.entity, 1),
+        prepare=False,
+    )
+
+
+def elevate(matrix: Matrix) -> None:
+    """A further entity, since at 10^7 elements no entity is fed by so many schemas."""
+    matrix.ask("select metl.add_entity_version('hub', 1, %s)", (entity_attributes(),))
+    for schema in matrix.chance.sample(matrix.schemas, FEEDING):
+        matrix.ask(
+            """
+            select metl.set_run(schema, version, 'hub', 1, jsonb_object_agg('c' || position - 1, attribute))
+            from metl.schema_attributes where schema = %s and version = %s and position <= %s
+            group by schema, version
+            """,
+            (schema.name, schema.live[0], MAPPED),
+        )
+    for version in range(2, ELEVATIONS + 2):
+        # Every second version drops an attribute that all of them feed.
+        kept = entity_attributes(ATTRIBUTES - version // 2)
+        matrix.measure(ELEVATE, "select metl.add_entity_version('hub', %s, %s)", (version, kept))
+
+
+def decompact(matrix: Matrix) -> None:
+    """All ones beside a plain table with the same rows: to this client, and in the server alone."""
+    matrix.connection.execute("create table plain as select * from metl.decompaction")
+    matrix.connection.execute("vacuum analyze plain")
+    plain, view = fastest(matrix, fetch)
+    plain_inside, view_inside = fastest(matrix, inside)
+    rows = matrix.ask("select count(*) from plain")
+    matrix.copy_ratio = view / plain
+    matrix.figures |= {
+        "all ones through COPY": f"{view * 1000:,.0f} ms for {rows:,}",
+        "… beside a plain table": f"{plain * 1000:,.0f} ms, ratio {view / plain:.2f}",
+        "all ones in the server alone": f"{view_inside * 1000:,.0f} ms",
+        "… beside a plain table ": f"{plain_inside * 1000:,.0f} ms, ratio {view_inside / plain_inside:.2f}",
+    }
+    matrix.connection.execute("drop table plain")
+
+
+def fastest(matrix: Matrix, read: Callable[[Matrix, str], float]) -> tuple[float, float]:
+    """The best of some turns: of the plain table, of the decompaction."""
+    turns = [(read(matrix, "plain"), read(matrix, "metl.decompaction")) for _ in range(BEST_OF)]
+    return min(plain for plain, _ in turns), min(view for _, view in turns)
+
+
+def fetch(matrix: Matrix, relation: str) -> float:
+    def copy() -> None:
+        with matrix.connection.cursor().copy(f"copy (table {relation}) to stdout".encode()) as rows:
+            for _ in rows:
+                pass
+
+    return timed(copy)
+
+
+def inside(matrix: Matrix, relation: str) -> float:
+    """Rows made into text as for a client, but sent nowhere."""
+    serialize = ", serialize text" if matrix.connection.info.server_version >= 170_000 else ""
+    plan = matrix.ask(f"explain (analyze, timing off{serialize}, format json) table {relation}")
+    return float(plan[0]["Planning Time"] + plan[0]["Execution Time"]) / 1000
+
+
+# The sparse baseline: Algorithm 1 keeps every element
+
+SPARSE_AT = 7
+SPARSE = """
+create table sparse as
+select
+    substr(source.schema, 2)::smallint as schema, source.version::smallint, source.position::smallint as attribute,
+    substr(target.entity, 3)::smallint as entity, target.entity_version::smallint,
+    target.position::smallint as entity_attribute, (one.schema is not null)::int::smallint as value
+from metl.schema_attributes as source
+cross join metl.entity_attributes as target
+left join metl.decompaction as one
+    on (source.schema, source.version, source.attribute) = (one.schema, one.version, one.attribute)
+    and (target.entity, target.entity_version, target.entity_attribute)
+    = (one.entity, one.entity_version, one.entity_attribute);
+create index sparse_column on sparse (schema, version);
+"""
+
+
+def baseline(matrix: Matrix) -> Table:
+    matrix.connection.execute(SPARSE.encode())
+    matrix.connection.execute("vacuum analyze sparse")
+    scan = "select * from sparse where schema = %s and version = %s and value = 1"
+    column = "select * from metl.decompaction where schema = %s and version = %s"
+    for schema in matrix.chance.choices(matrix.schemas, k=SEARCHES):
+        version = matrix.chance.choice(schema.live)
+        for prepare, how in ((False, ""), (True, ", prepared")):
+            matrix.measure(f"scan{how}", scan, (int(schema.name[1:]), version), prepare=prepare)
+            matrix.measure(f"column set{how}", column, (schema.name, version), prepare=prepare)
+    elements = matrix.ask("select count(*) from sparse")
+    sparse = matrix.ask("select pg_total_relation_size('sparse')")
+    stored = matrix.ask("select pg_total_relation_size('metl.block') + pg_total_relation_size('metl.cell')")
+    assert matrix.ask("select sum(value) from sparse") == matrix.ask("select count(*) from metl.decompaction")
+    matrix.connection.execute("drop table sparse")
+
+    table = Table(f"{elements:,} elements", "every element", "METL", "ratio", title="The sparse baseline")
+    table.add_row("stored bytes", megabytes(sparse), megabytes(stored), f"{sparse / stored:,.0f}")
+    table.add_row("… at 10^9 elements, extrapolated", megabytes(sparse * 100), "see above", "")
+    for how in ("", ", prepared"):
+        scanned, mapped = matrix.median(f"scan{how}"), matrix.median(f"column set{how}")
+        table.add_row(f"one column{how}, p50", milliseconds(scanned), milliseconds(mapped), f"{scanned / mapped:.1f}")
+    return table
+
+
+# What is printed
+
+
+def milliseconds(seconds: float) -> str:
+    return f"{seconds * 1000:.2f} ms"
+
+
+def sizes_table(matrices: list[Matrix]) -> Table:
+    table = Table("elements", *(matrix.title for matrix in matrices), title="The matrix")
+    for what in matrices[0].figures:
+        table.add_row(what, *(matrix.figures[what] for matrix in matrices))
+    return table
+
+
+def times_table(matrices: list[Matrix]) -> Table:
+    table = Table("best / p50 / p90, ms", *(matrix.title for matrix in matrices), title="One after the other")
+    for what in (ADD, ADD_DROPPING, DELETE, SET_BLOCK, ELEVATE, COLUMN_SET, COLUMN_SET_PREPARED, REVERSE):
+        table.add_row(what, *(spread(matrix.seconds[what]) for matrix in matrices))
+    return table
+
+
+def spread(seconds: list[float]) -> str:
+    """The best is what it takes when nothing else runs; p90 shows what else ran."""
+    slow = statistics.quantiles(seconds, n=10, method="inclusive")[-1]
+    return " / ".join(f"{taken * 1000:.1f}" for taken in (min(seconds), statistics.median(seconds), slow))
+
+
+def verdicts(matrices: list[Matrix]) -> Iterator[tuple[str, bool]]:
+    for matrix in matrices:
+        yield f"{matrix.title}: compaction {floored(matrix.compaction)} %, at least 99.9", matrix.compaction >= 99.9
+        for what, limit in ((ADD, 0.010), (COLUMN_SET, 0.005), (REVERSE, 0.020)):
+            taken = matrix.median(what)
+            words = f"{matrix.title}: {what} {milliseconds(taken)}, at most {limit * 1000:.0f} ms"
+            yield words, taken <= limit
+    found = {matrix.exponent: matrix for matrix in matrices}
+    if 7 in found and 9 in found:
+        growth = found[9].median(ADD) / found[7].median(ADD)
+        yield (
+            f"adding a schema version at 10^9 takes {growth:.2f} times what it takes at 10^7, at most 1.5",
+            growth <= 1.5,
+        )
+    if 8 in found:
+        ratio = found[8].copy_ratio
+        yield f"10^8: all ones take {ratio:.2f} times a plain table, at most 3", ratio <= 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--sizes", type=int, nargs="+", choices=SCHEMAS, default=list(SCHEMAS), help="exponents of the sizes: 7 8 9"
+    )
+    sizes = sorted(set(parser.parse_args().sizes))
+    with contextlib.ExitStack() as open_until_the_end:
+        dsn = open_until_the_end.enter_context(server())
+        matrices = []
+        sparse = None
+        for exponent in sizes:
+            address = open_until_the_end.enter_context(database(dsn))
+            install(address)
+            connection = open_until_the_end.enter_context(psycopg.connect(address, autocommit=True))
+            matrix = Matrix(exponent, connection)
+            console.print(f"loading {matrix.title} elements", style="dim")
+            load(matrix)
+            count(matrix)
+            decompact(matrix)
+            if exponent == SPARSE_AT:
+                sparse = baseline(matrix)
+            matrices.append(matrix)
+        console.print("measuring", style="dim")
+        measure(matrices)
+
+    console.print(sizes_table(matrices))
+    console.print(times_table(matrices))
+    if sparse:
+        console.print(sparse)
+    for words, holds in verdicts(matrices):
+        console.print(f"[green]holds[/] {words}" if holds else f"[red]fails[/] {words}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""What an installation leaves in the catalog: all of it described, the same however it came there."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+from psycopg.types.json import Jsonb
+
+from metl.home import Home
+from metl.install import files, install
+from metl.stack.postgres import ADMIN, Postgres, binaries
+from tests.conftest import scratch_database
+from tests.stack.conftest import Metl
+
+#: Every kind of object that somebody may meet in schema metl: its names, and the comments on them.
+DESCRIBED = {
+    "schema": "select nspname, obj_description(oid, 'pg_namespace') from pg_namespace where nspname = 'metl'",
+    "table or view": """
+        select relname, obj_description(oid, 'pg_class') from pg_class
+        where relnamespace = 'metl'::regnamespace and relkind in ('r', 'v', 'm', 'p')
+    """,
+    "column": """
+        select relname || '.' || attname, col_description(attrelid, attnum)
+        from pg_attribute inner join pg_class on attrelid = pg_class.oid
+        where
+            relnamespace = 'metl'::regnamespace and attnum > 0 and not attisdropped
+            -- What others than the owner can see.
+            and (relkind = 'v' and relname not like '\\_%' or relname in ('type', 'accepted_type'))
+    """,
+    # Those that a constraint or an identity column brings along are described by it.
+    "index": """
+        select relname, obj_description(pg_class.oid, 'pg_class')
+        from pg_class left join pg_constraint on conindid = pg_class.oid
+        where relnamespace = 'metl'::regnamespace and relkind in ('i', 'I') and conindid is null
+    """,
+    "sequence": """
+        select relname, obj_description(oid, 'pg_class') from pg_class
+        where
+            relnamespace = 'metl'::regnamespace and relkind = 'S'
+            and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'i')
+    """,
+    "function": """
+        select oid::regprocedure::text, obj_description(oid, 'pg_proc') from pg_proc
+        where pronamespace = 'metl'::regnamespace
+    """,
+    "type": """
+        select typname, obj_description(pg_type.oid, 'pg_type')
+        from pg_type left join pg_class on typrelid = pg_class.oid
+        where typnamespace = 'metl'::regnamespace and (relkind = 'c' or typtype in ('d', 'e', 'r'))
+    """,
+    "trigger": """
+        select tgname, obj_description(pg_trigger.oid, 'pg_trigger')
+        from pg_trigger inner join pg_class on tgrelid = pg_class.oid
+        where relnamespace = 'metl'::regnamespace and not tgisinternal
+    """,
+    # Keys and references say all there is to say by their names; a check holds a rule, which has a reason.
+    "check": """
+        select conname, obj_description(oid, 'pg_constraint') from pg_constraint
+        where connamespace = 'metl'::regnamespace and contype in ('c', 'x')
+    """,
+}
+
+
+@pytest.fixture(scope="module")
+def fresh(postgres: str, template: str) -> str:
+    """The catalog of an installation in one go, which every other way must lead to as well."""
+    return dump(make_conninfo(postgres, dbname=template))
+
+
+@contextmanager
+def empty_database(postgres: str) -> Iterator[str]:
+    with scratch_database(postgres) as name:
+        yield make_conninfo(postgres, dbname=name)
+
+
+def dump(dsn: str) -> str:
+    """Everything in the catalog, rights and comments included, and the rows that METL brings along."""
+    said = subprocess.run(
+        [binaries() / "pg_dump", "--schema-only", "--schema=metl", "-d", dsn],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert "CREATE VIEW metl.decompaction" in said and "GRANT" in said
+    # A key against tampering, new with each dump.
+    catalog = re.sub(r"^\\(un)?restrict .*\n", "", said, flags=re.M)
+    with psycopg.connect(dsn) as connection:
+        for query in (
+            "select * from metl.type order by type",
+            "select * from metl.accepted_type order by source_type",
+            "select number, name from metl.migration order by number",
+            "select * from metl.clock",
+        ):
+            catalog += "".join(f"{query}: {row}\n" for row in connection.execute(query.encode()))
+    return catalog
+
+
+def assert_same(catalog: str, wanted: str) -> None:
+    lines, wanted_lines = catalog.splitlines(), wanted.splitlines()
+    missing, surplus = set(wanted_lines) - set(lines), set(lines) - set(wanted_lines)
+    assert (missing, surplus) == (set(), set())
+    assert lines == wanted_lines
+
+
+def run(dsn: str, script: Path) -> None:
+    with psycopg.connect(dsn) as connection:
+        connection.execute(script.read_bytes())
+
+
+@pytest.mark.parametrize("kind", DESCRIBED)
+def test_everything_has_a_comment(postgres: str, template: str, kind: str) -> None:
+    with psycopg.connect(postgres, dbname=template) as connection:
+        found = connection.execute(DESCRIBED[kind].encode()).fetchall()
+    assert found or kind == "sequence"
+    silent = sorted(name for name, comment in found if not (comment or "").strip())
+    assert not silent, f"no comment on {kind} {', '.join(silent)}"
+
+
+def test_every_file_is_included_once(root: Path) -> None:
+    sql_folder = root / "sql"
+    included = files(sql_folder / "install.sql")
+    # The roles and the database are there before anything can be installed into it.
+    others = {sql_folder / "install.sql", sql_folder / "cluster.sql"}
+    assert sorted(included) == sorted(set(sql_folder.rglob("*.sql")) - others)
+
+
+def test_install_sql_only_includes(root: Path) -> None:
+    """Reading it is reading the architecture."""
+    lines = (root / "sql" / "install.sql").read_text().splitlines()
+    assert [line for line in lines if line and not re.match(r"-- |\\ir \S+\.sql$", line)] == []
+
+
+def test_migrations_are_numbered_without_gaps(root: Path, postgres: str, template: str) -> None:
+    names = [path.stem.split("_", 1) for path in migrations(root)]
+    with psycopg.connect(postgres, dbname=template) as connection:
+        applied = connection.execute("select number, name from metl.migration order by number").fetchall()
+    assert applied == [(number, name[1].replace("_", " ")) for number, name in enumerate(names, start=1)]
+    assert [int(name[0]) for name in names] == [number for number, _ in applied]
+
+
+def migrations(root: Path) -> list[Path]:
+    return [path for path in files(root / "sql" / "install.sql") if path.parent.name == "migrations"]
+
+
+def test_installing_again_changes_nothing(database: str, fresh: str) -> None:
+    when = "select * from metl.migration order by number"
+    with psycopg.connect(database) as connection:
+        before = connection.execute(when).fetchall()
+    done = install(database)
+    assert done.migrations == []
+    with psycopg.connect(database) as connection:
+        assert connection.execute(when).fetchall() == before
+    assert_same(dump(database), fresh)
+
+
+def test_a_database_at_any_migration_is_brought_up_to_date(postgres: str, root: Path, fresh: str) -> None:
+    """Each time the later ones are applied to what the earlier ones made, never all in one go."""
+    steps = migrations(root)
+    for count in range(1, len(steps) + 1):
+        with empty_database(postgres) as dsn:
+            for path in steps[:count]:
+                run(dsn, path)
+            install(dsn)
+            assert_same(dump(dsn), fresh)
+
+
+def test_an_update_keeps_what_was_written(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("select metl.add_schema_version('orders', 1, %s)", [attributes("a", "b")])
+        connection.execute("select metl.add_entity_version('order', 1, %s)", [attributes("c")])
+        connection.execute("""select metl.set_block('orders', 1, 'order', 1, '{"c": "a"}')""")
+        connection.execute("insert into metl.accepted_type (source_type, type) values ('our_money', 'decimal')")
+        queries = [
+            b"select * from metl.decompaction",
+            b"select * from metl.states",
+            b"select * from metl.accepted_type",
+        ]
+        before = [connection.execute(query).fetchall() for query in queries]
+        install(database)
+        assert [connection.execute(query).fetchall() for query in queries] == before
+
+
+def test_an_update_takes_back_rights_that_are_not_in_the_access_matrix(database: str, fresh: str) -> None:
+    """An older release, or somebody in a hurry, may have given more than the matrix of today does."""
+    with psycopg.connect(database) as connection:
+        connection.execute("grant select, insert on metl.block to metl_reader")
+        connection.execute("grant execute on function metl.set_block to metl_job")
+        connection.execute("grant execute on function metl._advance to metl_steward")
+        connection.execute("grant usage on schema metl to public")
+        connection.execute("grant select on metl.decompaction to public")
+        connection.execute("grant execute on function metl.check to public")
+    install(database)
+    assert_same(dump(database), fresh)
+
+
+def psql(dsn: str, script: Path, cwd: Path) -> str:
+    done = subprocess.run(
+        [binaries() / "psql", "--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", script],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_psql_installs_the_same(postgres: str, root: Path, fresh: str, tmp_path: Path) -> None:
+    with empty_database(postgres) as dsn:
+        assert psql(dsn, root / "sql" / "install.sql", tmp_path) == "", "nothing to worry anybody with"
+        assert_same(dump(dsn), fresh)
+        assert psql(dsn, root / "sql" / "install.sql", tmp_path) == ""
+        assert_same(dump(dsn), fresh)
+
+
+@pytest.fixture
+def metl(tmp_path: Path) -> Iterator[Metl]:
+    command = Metl(tmp_path / "home")
+    yield command
+    command("down")
+    assert command.processes() == []
+
+
+def test_an_owner_without_any_other_right_installs_without_the_roles(metl: Metl, root: Path, tmp_path: Path) -> None:
+    """On a server that never saw sql/cluster.sql; a server of its own, whose roles are taken away first."""
+    metl("up", "postgres")
+    server = Postgres(Home(metl.home))
+    password = "only a test's"
+    with psycopg.connect(server.dsn(ADMIN, ADMIN), autocommit=True) as admin:
+        admin.execute("drop role metl_reader, metl_job, metl_steward")
+        admin.execute(sql.SQL("create role somebody login password {}").format(sql.Literal(password)))
+        admin.execute("create database theirs owner somebody")
+    dsn = make_conninfo(server.dsn("somebody", "theirs"), password=password)
+
+    said = psql(dsn, root / "sql" / "install.sql", tmp_path)
+    for role in ("metl_reader", "metl_job", "metl_steward"):
+        assert f"There is no role {role}: run sql/cluster.sql and then sql/grants.sql to let it in." in said
+    install(dsn)
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        row = connection.execute("select rolsuper or rolcreaterole from pg_roles where rolname = user").fetchone()
+        assert row == (False,)
+        connection.execute("select metl.add_schema_version('orders', 1, %s)", [attributes("a")])
+        assert connection.execute("select state, who from metl.states").fetchall() == [(1, "somebody")]
+
+    # As the notice says: the administrator makes the roles, the owner lets them in.
+    metl("up", "postgres")
+    assert psql(dsn, root / "sql" / "grants.sql", tmp_path) == ""
+    with psycopg.connect(dsn) as connection:
+        row = connection.execute("select has_function_privilege('metl_steward', 'metl.check()', 'execute')").fetchone()
+        assert row == (True,)
+
+
+def test_whoever_listens_is_told_of_every_change(database: str) -> None:
+    with (
+        psycopg.connect(database, autocommit=True) as listener,
+        psycopg.connect(database, autocommit=True) as writer,
+    ):
+        listener.execute("listen metl_state")
+        writer.execute("select metl.add_schema_version('orders', 1, %s)", [attributes("a", "b")])
+        with writer.transaction(force_rollback=True):
+            writer.execute("select metl.add_schema_version('orders', 2, %s)", [attributes("a")])
+        with writer.transaction():
+            writer.execute("select metl.add_entity_version('order', 1, %s)", [attributes("c")])
+            writer.execute("""select metl.set_block('orders', 1, 'order', 1, '{"c": "a"}')""")
+        writer.execute("select metl.delete_schema_version('orders', 1)")
+        told = list(listener.notifies(timeout=10, stop_after=4))
+        assert [(each.channel, each.payload) for each in told] == [("metl_state", str(n)) for n in range(1, 5)]
+        assert list(listener.notifies(timeout=0.2)) == [], "what was undone is not told"
+
+
+def attributes(*names: str) -> Jsonb:
+    return Jsonb([{"name": name, "type": "int32"} for name in names])

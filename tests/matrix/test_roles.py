@@ -1,0 +1,337 @@
+"""What stewards, jobs and readers may do, seen by people who log in as them."""
+
+import re
+import secrets
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors, sql
+from psycopg.types.json import Jsonb
+
+from tests.conftest import scratch_database
+
+ROLES = ["metl_reader", "metl_job", "metl_steward"]
+
+
+@pytest.fixture(scope="module")
+def owner(postgres: str, template: str) -> Iterator[psycopg.Connection]:
+    """In a database for all tests here that change nothing, with a little in it to be read."""
+    with (
+        scratch_database(postgres, template) as name,
+        psycopg.connect(postgres, dbname=name, autocommit=True) as connection,
+    ):
+        for each in HISTORY[:6]:
+            call(connection, *each)
+        yield connection
+        assert call(connection, "current_state") == [(6,)], "nobody wrote"
+
+
+@contextmanager
+def member(owner: psycopg.Connection, role: str) -> Iterator[psycopg.Connection]:
+    """Somebody who logs in and is a member of one role, as a person or a program would be."""
+    name = sql.Identifier(f"metl_test_{uuid.uuid4().hex[:12]}")
+    password = secrets.token_urlsafe(24)
+    owner.execute(
+        sql.SQL("create role {} login password {} in role {}").format(name, sql.Literal(password), sql.Identifier(role))
+    )
+    try:
+        server = owner.info
+        with psycopg.connect(server.dsn, user=name.as_string().strip('"'), password=password, autocommit=True) as other:
+            yield other
+    finally:
+        owner.execute(sql.SQL("drop role {}").format(name))
+
+
+@pytest.fixture(params=ROLES)
+def anybody(owner: psycopg.Connection, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
+    with member(owner, request.param) as connection:
+        yield connection
+
+
+@pytest.fixture
+def steward(database: str) -> Iterator[psycopg.Connection]:
+    """In a fresh database, to write to."""
+    with psycopg.connect(database, autocommit=True) as connection, member(connection, "metl_steward") as other:
+        yield other
+
+
+def functions(owner: psycopg.Connection, condition: str) -> dict[str, int]:
+    """The names of functions in schema metl and how many arguments each needs."""
+    query = f"""
+        select proname, pronargs - pronargdefaults from pg_proc
+        where pronamespace = 'metl'::regnamespace and {condition} order by 1
+    """
+    return dict(owner.execute(query.encode()).fetchall())
+
+
+def relations(owner: psycopg.Connection, condition: str) -> list[str]:
+    query = f"select relname from pg_class where relnamespace = 'metl'::regnamespace and {condition} order by 1"
+    return [row[0] for row in owner.execute(query.encode())]
+
+
+IS_PUBLIC = r"proname not like '\_%'"
+IS_PRIVATE = r"proname like '\_%'"
+
+
+def call(connection: psycopg.Connection, function: str, *arguments: Any) -> list[tuple[Any, ...]]:
+    given = [Jsonb(each) if isinstance(each, dict | list) else each for each in arguments]
+    query = sql.SQL("select * from metl.{}({})").format(
+        sql.Identifier(function), sql.SQL(", ").join([sql.Placeholder()] * len(given))
+    )
+    return connection.execute(query, given).fetchall()
+
+
+def attributes(*names: str) -> list[dict[str, str]]:
+    return [{"name": name, "type": "int32"} for name in names]
+
+
+#: A small history in which every writing function has its part.
+HISTORY: list[tuple[Any, ...]] = [
+    ("add_schema_version", "orders", 1, attributes("a", "b", "c")),
+    ("add_schema_version", "orders", 2, attributes("a", "b", "c")),
+    ("add_entity_version", "order", 1, attributes("x", "y")),
+    ("set_run", "orders", 1, "order", 1, {"x": "a"}),
+    ("set_block", "orders", 2, "order", 1, {"x": "a", "y": "b"}),
+    ("set_blocks", [{"schema": "orders", "version": 1, "entity": "order", "entity_version": 1, "mapping": {"y": "b"}}]),
+    ("set_policy", "orders", "order", "confirm"),
+    ("add_schema_version", "orders", 3, attributes("b")),
+    ("confirm_plan", 1),
+    ("add_schema_version", "orders", 4, attributes("c")),
+    ("reject_plan", 2),
+    ("set_policy", None, None, "auto"),
+    ("confirm_notices", 7),
+    ("delete_schema_version", "orders", 1),
+    ("add_entity_version", "order", 2, attributes("x", "y")),
+    ("delete_entity_version", "order", 2),
+]
+#: The same for what only reads, to be called when the first six of the history have happened.
+READS: list[tuple[Any, ...]] = [
+    ("current_state",),
+    ("decompaction_at", 6),
+    ("diff", 0, 6),
+    ("matrix_block", "orders", 1, "order", 1),
+    ("feeds", "orders", 2),
+    ("fed_by", "order", 1),
+    ("progression", "orders"),
+    ("coverage", "order", 1),
+    ("policy_of", "orders", "order"),
+    ("simulate", "orders", attributes("a")),
+    ("plan_schema_version", "orders", 3, attributes("a")),
+    ("plan_schema_version_end", "orders", 2),
+    ("plan_entity_version", "order", 2, attributes("x")),
+    ("plan_entity_version_end", "order", 1),
+    ("plan_block", "orders", 2, "order", 1, {}),
+]
+
+
+def test_the_steward_writes_through_every_writing_function(
+    owner: psycopg.Connection, steward: psycopg.Connection
+) -> None:
+    assert {each[0] for each in HISTORY} == set(functions(owner, f"{IS_PUBLIC} and provolatile = 'v'"))
+    for each in HISTORY:
+        call(steward, *each)
+    assert call(steward, "check") == []
+    me = steward.info.user
+    assert steward.execute("select distinct who from metl.states").fetchall() == [(me,)]
+    assert steward.execute("select distinct created_by, decided_by from metl.plans").fetchall() == [(me, me)]
+    assert steward.execute("select distinct set_by from metl.policies").fetchall() == [(me,)]
+
+
+def test_nobody_touches_a_table(owner: psycopg.Connection, anybody: psycopg.Connection) -> None:
+    tables = relations(owner, "relkind = 'r'")
+    # PostgreSQL would let writes through to the table below, if the rights allowed it.
+    updatable = relations(owner, "relkind = 'v' and pg_relation_is_updatable(oid, false) <> 0")
+    assert "block" in tables and "notices" in updatable
+    for name in tables + updatable:
+        [column] = owner.execute(
+            "select attname from pg_attribute where attrelid = %s::regclass order by attnum desc limit 1",
+            [f"metl.{name}"],
+        ).fetchall()
+        statements = [
+            "insert into metl.{table} default values",
+            "update metl.{table} set {column} = default",
+            "delete from metl.{table}",
+            "lock table metl.{table} in share mode",
+        ]
+        if name in tables:
+            statements.append("truncate metl.{table}")
+        for statement in statements:
+            with pytest.raises(errors.InsufficientPrivilege), anybody.transaction():
+                anybody.execute(sql.SQL(statement).format(table=sql.Identifier(name), column=sql.Identifier(column[0])))
+
+
+def test_nobody_reads_what_is_internal(owner: psycopg.Connection, anybody: psycopg.Connection) -> None:
+    """The table of types is the exception: it is there to be looked up."""
+    internal = set(relations(owner, r"(relkind = 'r' or relname like '\_%') and relkind in ('r', 'v')"))
+    assert {"type", "accepted_type"} < internal
+    for name in sorted(internal - {"type", "accepted_type"}):
+        with pytest.raises(errors.InsufficientPrivilege):
+            anybody.execute(sql.SQL("select * from metl.{}").format(sql.Identifier(name)))
+
+
+def test_nobody_uses_a_sequence(owner: psycopg.Connection, anybody: psycopg.Connection) -> None:
+    """Whoever could draw or set numbers could make a later write fail."""
+    sequences = relations(owner, "relkind = 'S'")
+    assert sequences
+    for sequence in sequences:
+        for statement in ("select nextval({})", "select setval({}, 1)"):
+            with pytest.raises(errors.InsufficientPrivilege):
+                anybody.execute(sql.SQL(statement).format(sql.Literal(f"metl.{sequence}")))
+
+
+def test_nobody_calls_a_private_function(owner: psycopg.Connection, anybody: psycopg.Connection) -> None:
+    private = functions(owner, IS_PRIVATE)
+    assert "_advance" in private
+    for name, arguments in private.items():
+        nothing = sql.SQL(", ").join([sql.NULL] * arguments)
+        with pytest.raises(errors.InsufficientPrivilege):
+            anybody.execute(sql.SQL("select metl.{}({})").format(sql.Identifier(name), nothing))
+
+
+def test_nobody_makes_anything_in_the_schema(anybody: psycopg.Connection) -> None:
+    """A function or table of somebody else beside ours would be one that our functions might trip over."""
+    for statement in ("create table metl.mine ()", "create view metl.mine as select 1", "create type metl.mine as ()"):
+        with pytest.raises(errors.InsufficientPrivilege):
+            anybody.execute(statement.encode())
+
+
+@pytest.mark.parametrize("role", ["metl_reader", "metl_job"])
+def test_readers_and_jobs_do_not_write(owner: psycopg.Connection, role: str) -> None:
+    with member(owner, role) as connection:
+        for each in HISTORY:
+            with pytest.raises(errors.InsufficientPrivilege):
+                call(connection, *each)
+
+
+def test_readers_see_the_views_and_search(owner: psycopg.Connection) -> None:
+    views = relations(owner, r"relkind = 'v' and relname not like '\_%'")
+    assert {each[0] for each in READS} | {"check"} == set(functions(owner, f"{IS_PUBLIC} and provolatile <> 'v'"))
+    with member(owner, "metl_reader") as reader:
+        for view in [*views, "type", "accepted_type"]:
+            query = sql.SQL("select * from metl.{}").format(sql.Identifier(view))
+            assert reader.execute(query).fetchall() == owner.execute(query).fetchall(), view
+        for each in READS:
+            found = call(reader, *each)
+            assert found and found == call(owner, *each), each
+        assert call(reader, "check") == []
+
+
+def test_jobs_read_the_matrix(owner: psycopg.Connection) -> None:
+    with member(owner, "metl_job") as job:
+        assert call(job, "current_state") == [(6,)]
+        ones = set(job.execute("select * from metl.decompaction").fetchall())
+        assert ones == set(call(job, "decompaction_at", 6)) and len(ones) == 3
+        assert len(call(job, "feeds", "orders", 2)) == 2
+        with pytest.raises(errors.InsufficientPrivilege):
+            job.execute("select * from metl.plans")
+
+
+def test_what_the_caller_puts_into_the_way_is_not_taken_for_ours(steward: psycopg.Connection) -> None:
+    """Functions with the owner's rights must not run anything of the caller's."""
+    steward.execute("create temporary table clock (state bigint)")
+    for built_in in ("lower(text)", "format(text, text)", "left(text, int)"):
+        steward.execute(
+            f"create function pg_temp.{built_in} returns text language sql as $$ select 1 / 0 || 'ours' $$".encode()
+        )
+    steward.execute("set search_path = pg_temp, metl, pg_catalog")
+    for each in HISTORY:
+        call(steward, *each)
+    assert call(steward, "check") == []
+    # Or else the role could not be dropped before its session has wound up.
+    steward.execute("drop owned by current_user")
+
+
+def test_every_function_with_the_owners_rights_has_a_fixed_search_path(owner: psycopg.Connection) -> None:
+    settings = owner.execute(
+        "select proname, proconfig from pg_proc where pronamespace = 'metl'::regnamespace and prosecdef"
+    ).fetchall()
+    assert len(settings) > 10
+    bad = {
+        name: config
+        for name, config in settings
+        if not any(re.fullmatch(r"search_path=(.+, )?pg_temp", each) for each in config or [])
+    }
+    assert bad == {}
+
+
+def test_the_public_has_no_rights(owner: psycopg.Connection) -> None:
+    rights = owner.execute("""
+        with thing as (
+            select 'schema' as kind, nspname::text as name, coalesce(nspacl, acldefault('n', nspowner)) as acl
+            from pg_namespace where nspname = 'metl'
+            union all
+            select 'relation', relname, coalesce(relacl, acldefault('r', relowner))
+            from pg_class where relnamespace = 'metl'::regnamespace and relkind in ('r', 'v')
+            union all
+            select 'sequence', relname, coalesce(relacl, acldefault('s', relowner))
+            from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'S'
+            union all
+            select 'column', attrelid::regclass || '.' || attname, attacl
+            from pg_attribute inner join pg_class on attrelid = pg_class.oid
+            where relnamespace = 'metl'::regnamespace and attacl is not null
+            union all
+            select 'function', proname, coalesce(proacl, acldefault('f', proowner))
+            from pg_proc where pronamespace = 'metl'::regnamespace
+            union all
+            -- Types of their own; those of rows come with their tables.
+            select 'type', typname, coalesce(typacl, acldefault('T', typowner))
+            from pg_type left join pg_class on typrelid = pg_class.oid
+            where
+                typnamespace = 'metl'::regnamespace
+                and (relkind = 'c' or typtype in ('d', 'e', 'r'))
+        )
+        select kind, name, privilege_type
+        from thing cross join lateral aclexplode(acl) as entry
+        where entry.grantee = 0
+    """).fetchall()
+    assert not rights, rights
+
+
+def access_matrix(root: Path) -> dict[tuple[str, str], set[str]]:
+    """What sql/grants.sql says: for each view or function, the roles with a cross."""
+    lines = re.findall(
+        r"\['(view|call)',\s*'([^']+)',\s*'(x?)',\s*'(x?)',\s*'(x?)'\s*\]", (root / "sql" / "grants.sql").read_text()
+    )
+    assert lines
+    matrix: dict[tuple[str, str], set[str]] = {}
+    for kind, names, *crosses in lines:
+        for name in names.split(", "):
+            assert (kind, name) not in matrix, f"{name} is there twice"
+            matrix[kind, name] = {role for role, cross in zip(ROLES, crosses, strict=True) if cross}
+    return matrix
+
+
+def test_the_access_matrix_names_every_view_and_function(owner: psycopg.Connection, root: Path) -> None:
+    named = set(access_matrix(root))
+    views = relations(owner, r"relkind = 'v' and relname not like '\_%'")
+    tables = {("view", name) for name in relations(owner, "relkind = 'r'")}
+    known = {("view", name) for name in views} | {("call", name) for name in functions(owner, IS_PUBLIC)}
+    assert known - named == set(), "forgotten"
+    assert named - known - tables == set(), "unknown"
+    assert named & tables == {("view", "type"), ("view", "accepted_type")}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_has_what_the_access_matrix_says_and_nothing_else(
+    owner: psycopg.Connection, root: Path, role: str
+) -> None:
+    granted = owner.execute(
+        """
+        select case when relkind = 'S' then 'sequence' else 'view' end, relname::text, privilege_type
+        from pg_class cross join lateral aclexplode(relacl) as entry
+        where relnamespace = 'metl'::regnamespace and entry.grantee = %(role)s::regrole
+        union all
+        select 'call', proname, privilege_type
+        from pg_proc cross join lateral aclexplode(proacl) as entry
+        where pronamespace = 'metl'::regnamespace and entry.grantee = %(role)s::regrole
+        """,
+        {"role": role},
+    ).fetchall()
+    rights = {"view": "SELECT", "call": "EXECUTE"}
+    wanted = {(kind, name, rights[kind]) for (kind, name), roles in access_matrix(root).items() if role in roles}
+    assert set(granted) == wanted
