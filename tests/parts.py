@@ -103,6 +103,9 @@ class Containers(Source):
     def close(self) -> None:
         DockerCompose(ROOT).stop()
 
+    def password_for_connect(self) -> str:
+        return "${dir:/run/secrets:metl_password}"
+
     def seen_by_connect(self, name: str) -> tuple[str, int]:
         return name, {"postgres": 5432, "kafka": 19092, "registry": 8080}[name]
 

@@ -1,8 +1,10 @@
-"""The main path end to end on the local stack: a table changes, its messages carry the version that describes them."""
+"""The main path end to end on the local stack: a table changes, its schema gets a version, the matrix follows."""
 
 import asyncio
+import json
 import time
 from collections.abc import Callable
+from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
@@ -11,6 +13,7 @@ from pyspark.sql import functions as f
 from metl import debezium, jars, rest, spark
 from metl.errors import MetlError
 from metl.home import Home
+from metl.install import install
 from metl.stack import parts
 
 TOPIC = "shop.public.customer"
@@ -24,6 +27,19 @@ AFTER = [
     "update customer set email = 'ada@example.org' where id = 1",
 ]
 CHANGES_BEFORE, CHANGES_AFTER = 3, 2
+ENTITY = [
+    {"name": "number", "type": "integer", "description": "Number under which the person is known"},
+    {"name": "full_name", "type": "string", "description": "Name as the person writes it"},
+    {"name": "remark", "type": "string", "description": "What clerks noted"},
+]
+MAPPING = {"number": "id", "full_name": "name", "remark": "note"}
+ONES = [
+    (1, "id", "number"),
+    (1, "name", "full_name"),
+    (1, "note", "remark"),
+    (2, "id", "number"),
+    (2, "name", "full_name"),
+]
 PATIENCE = 60.0
 
 
@@ -40,12 +56,29 @@ def play(home: Home, say: Callable[[str], None]) -> None:
     debezium.create(connect, "shop", _connector(home, postgres, registry))
     say("Debezium reads its change log.")
     _await_versions(registry, 1)
-    say(f"The registry has version 1 of {TOPIC}-value: {', '.join(_fields(registry, 1))}.")
+    say(f"The registry has version 1 of {TOPIC}-value: {_names(registry, 1)}.")
+
+    install(postgres)
+    with psycopg.connect(postgres, autocommit=True) as matrix:
+        _add_version(matrix, registry, 1)
+        matrix.execute("select metl.add_entity_version('person', 1, %s)", [json.dumps(ENTITY)])
+        matrix.execute("select metl.set_block(%s, 1, 'person', 1, %s)", [TOPIC, json.dumps(MAPPING)])
+    say(f"A steward maps it to the entity person: {MAPPING}.")
 
     _execute(postgres, ALTER, *AFTER)
     say(f"The service changes it: {ALTER}; then one insert and one update.")
     _await_versions(registry, 2)
-    say(f"The registry has version 2 by itself: {', '.join(_fields(registry, 2))}.")
+    say(f"The registry has version 2 by itself: {_names(registry, 2)}.")
+    with psycopg.connect(postgres, autocommit=True) as matrix:
+        _add_version(matrix, registry, 2)
+        ones = matrix.execute(
+            "select version, attribute, entity_attribute from metl.decompaction order by 1, 2"
+        ).fetchall()
+        notices = matrix.execute("select kind, lost from metl.notices where confirmed_at is null").fetchall()
+    say(f"Auto-Update carries the mapping over: {', '.join(f'v{v}.{a}→{c}' for v, a, c in ones)}.")
+    say(f"It leaves a notice of what was lost: {notices[0][0]} {notices[0][1]}.")
+    if ones != ONES or [notice[0] for notice in notices] != ["shrunk"]:
+        raise MetlError(f"The matrix should hold {ONES} and one notice, but holds {ones} and {notices}.")
 
     ids = _versions(registry)
     counts = _messages_by_id(kafka)
@@ -96,11 +129,23 @@ def _await_versions(registry: str, count: int) -> None:
         time.sleep(0.2)
 
 
-def _fields(registry: str, version: int) -> list[str]:
+def _fields(registry: str, version: int) -> list[dict[str, Any]]:
     """The columns of the table: the fields of the envelope's `after`."""
     schema = rest.request("GET", f"{registry}/apis/registry/v3/ids/globalIds/{_versions(registry)[version]}")
     [after] = [field for field in schema["fields"] if field["field"] == "after"]
-    return [field["field"] for field in after["fields"]]
+    return list(after["fields"])
+
+
+def _names(registry: str, version: int) -> str:
+    return ", ".join(field["field"] for field in _fields(registry, version))
+
+
+def _add_version(matrix: psycopg.Connection, registry: str, version: int) -> None:
+    attributes = [
+        {"name": field["field"], "type": field.get("name") or field["type"], "optional": field["optional"]}
+        for field in _fields(registry, version)
+    ]
+    matrix.execute("select metl.add_schema_version(%s, %s, %s)", [TOPIC, version, json.dumps(attributes)])
 
 
 def _messages_by_id(kafka: str) -> dict[int, int]:
