@@ -64,6 +64,8 @@ comment on trigger block_insert_is_guarded on metl.block is 'Lets no insert leav
 comment on trigger block_update_is_guarded on metl.block is 'Lets no update leave a broken block behind.';
 comment on trigger block_move_is_guarded on metl.block is 'Lets no update leave a broken chain behind.';
 comment on trigger block_delete_is_guarded on metl.block is 'Lets no delete leave a broken block behind.';
+comment on trigger block_truncate_is_refused on metl.block is 'Old states are read from it.';
+comment on trigger cell_truncate_is_refused on metl.cell is 'Old states are read from it.';
 comment on trigger cell_insert_is_guarded on metl.cell is 'Lets no insert leave a broken block behind.';
 comment on trigger cell_update_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
 comment on trigger cell_move_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
@@ -82,6 +84,7 @@ comment on constraint notice_kind on metl.notice is 'What Auto-Update can have t
 comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
 comment on constraint policy_kind on metl.policy is
 'auto does it, confirm asks before losing cells, freeze changes nothing.';
-comment on constraint waiting_plan_kind on metl.waiting_plan is 'Only versions that come can lose cells and wait.';
+comment on constraint waiting_plan_kind on metl.waiting_plan is
+'Versions that come may wait; a deletion is its own confirmation.';
 comment on constraint waiting_plan_decision on metl.waiting_plan is 'Null while it waits.';
 comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A decision has its moment.';

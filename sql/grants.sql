@@ -1,5 +1,3 @@
-reset client_min_messages;
-
 -- Who may do what, as a matrix. Roles that do not exist are passed over: sql/cluster.sql makes them.
 revoke all on schema metl from public;
 revoke all on all tables in schema metl from public;

@@ -56,6 +56,7 @@
 \ir private/summary.sql
 \ir private/tell.sql
 \ir private/must_wait.sql
+\ir private/wait.sql
 \ir private/decide.sql
 \ir views/notices.sql
 \ir views/plans.sql

@@ -23,7 +23,8 @@ select lower(source_type), generalized.type
 from (values
     ('integer', array[
         'integer', 'int', 'int2', 'int4', 'int8', 'int16', 'int32', 'int64', 'long', 'short', 'byte',
-        'smallint', 'bigint', 'tinyint', 'mediumint', 'serial', 'bigserial', 'smallserial', 'year',
+        'smallint', 'bigint', 'tinyint', 'mediumint', 'serial', 'bigserial', 'smallserial', 'year', 'oid',
+        'int unsigned', 'bigint unsigned', 'smallint unsigned', 'tinyint unsigned', 'mediumint unsigned',
         'io.debezium.time.year'
     ]),
     ('decimal', array[
@@ -34,14 +35,17 @@ from (values
     ('boolean', array['boolean', 'bool']),
     ('string', array[
         'string', 'text', 'varchar', 'character varying', 'char', 'character', 'bpchar', 'name', 'citext', 'enum',
-        'xml', 'inet', 'cidr', 'macaddr', 'nvarchar', 'nchar', 'clob', 'tinytext', 'mediumtext', 'longtext',
-        'io.debezium.data.enum', 'io.debezium.data.enumset', 'io.debezium.data.xml', 'io.debezium.data.ltree'
+        'xml', 'inet', 'cidr', 'macaddr', 'macaddr8', 'tsvector', 'set', 'varchar2', 'nvarchar2', 'nvarchar',
+        'nchar', 'clob', 'tinytext', 'mediumtext', 'longtext',
+        'io.debezium.data.enum', 'io.debezium.data.enumset', 'io.debezium.data.xml', 'io.debezium.data.ltree',
+        'io.debezium.data.tsvector'
     ]),
     ('bytes', array[
-        'bytes', 'bytea', 'binary', 'varbinary', 'blob', 'fixed', 'bit', 'varbit', 'bit varying',
+        'bytes', 'bytea', 'binary', 'varbinary', 'blob', 'tinyblob', 'mediumblob', 'longblob', 'fixed', 'bit',
+        'varbit', 'bit varying',
         'io.debezium.data.bits'
     ]),
-    ('date', array['date', 'io.debezium.time.date', 'org.apache.kafka.connect.data.date']),
+    ('date', array['date', 'io.debezium.time.date', 'io.debezium.time.isodate', 'org.apache.kafka.connect.data.date']),
     ('time', array[
         'time', 'timetz', 'time without time zone', 'time with time zone', 'time-millis', 'time-micros',
         'io.debezium.time.time', 'io.debezium.time.microtime', 'io.debezium.time.nanotime',
@@ -49,7 +53,8 @@ from (values
     ]),
     ('timestamp', array[
         'timestamp', 'timestamptz', 'timestamp without time zone', 'timestamp with time zone', 'datetime', 'date-time',
-        'timestamp-millis', 'timestamp-micros', 'io.debezium.time.timestamp', 'io.debezium.time.microtimestamp',
+        'timestamp-millis', 'timestamp-micros', 'timestamp-nanos', 'local-timestamp-millis', 'local-timestamp-micros',
+        'io.debezium.time.isotimestamp', 'io.debezium.time.timestamp', 'io.debezium.time.microtimestamp',
         'io.debezium.time.nanotimestamp', 'io.debezium.time.zonedtimestamp', 'org.apache.kafka.connect.data.timestamp'
     ]),
     ('interval', array[
@@ -67,3 +72,6 @@ from (values
 ) as generalized (type, source_types)
 cross join unnest(generalized.source_types) as source_type
 on conflict do nothing;
+
+-- From here on there is something to say again.
+reset client_min_messages;

@@ -4,6 +4,6 @@ create or replace function metl.add_schema_version(schema text, version int, att
 language sql security definer
 set search_path = pg_catalog, pg_temp
 set plan_cache_mode = force_generic_plan
-as $$ select metl._add_schema_version(schema, version, attributes, is_confirmed => false) $$;
+as $$ select metl._add_schema_version(schema, version, attributes) $$;
 comment on function metl.add_schema_version(text, int, jsonb) is
 'Adds a version of an extraction schema with the mappings of the next lower live version; returns the new state.';

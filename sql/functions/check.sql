@@ -5,7 +5,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     select violation.* from metl._violations() as violation
     union all
-    select 'states have no gaps', null, null, null, null, format('%s states, the clock says %s', count(*), clock.state)
+    select 'states have no gaps', null, null, null, null, format('%s states, the clock says %s', count(state.state), clock.state)
     from metl.clock left join metl.state on true
     group by clock.state
     having count(state.state) <> clock.state or coalesce(max(state.state), 0) <> clock.state

@@ -1,12 +1,15 @@
 create or replace function metl.plan_schema_version_end(schema text, version int)
 returns setof metl.planned_cell
-language sql stable security definer
+language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
+begin
+    perform metl._require_schema_version(schema, version);
+    return query
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._column_end(schema, version) as cell
-$$;
+    from metl._column_end(plan_schema_version_end.schema, plan_schema_version_end.version) as cell;
+end $$;
 comment on function metl.plan_schema_version_end(text, int) is
 'What deleting a schema version would do, without doing it.';

@@ -23,7 +23,8 @@ begin
         select from one as before
         where
             before.version = live.previous
-            and (before.attribute_id, before.entity_attribute_id) = (now.attribute_id, now.entity_attribute_id)
+            and before.entity_attribute_id = now.entity_attribute_id
+            and (before.attribute_id = now.attribute_id or before.attribute = now.attribute)
     )
     union all
     select live.version, before.entity, before.entity_version, before.attribute, before.entity_attribute, 'lost'
@@ -33,7 +34,8 @@ begin
         select from one as now
         where
             now.version = live.version
-            and (before.attribute_id, before.entity_attribute_id) = (now.attribute_id, now.entity_attribute_id)
+            and before.entity_attribute_id = now.entity_attribute_id
+            and (before.attribute_id = now.attribute_id or before.attribute = now.attribute)
     )
     order by 1, 6, 2, 5;
 end $$;

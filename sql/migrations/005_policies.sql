@@ -16,6 +16,7 @@ create table if not exists metl.waiting_plan (
     name text not null,
     version int not null,
     attributes jsonb not null,
+    lost jsonb not null,
     created_at timestamptz not null default clock_timestamp(),
     created_by text not null default session_user,
     decision text constraint waiting_plan_decision check (decision in ('confirmed', 'rejected')),
@@ -28,5 +29,8 @@ comment on table metl.waiting_plan is 'Updates that would lose cells under polic
 create unique index if not exists waiting_plan_is_open_once
 on metl.waiting_plan (kind, name, version) where decision is null;
 comment on index metl.waiting_plan_is_open_once is 'A version waits at most once.';
+
+-- Notices of a waiting plan are settled with it.
+alter table metl.notice add column if not exists plan_id bigint constraint notice_of_plan references metl.waiting_plan;
 
 insert into metl.migration (number, name) values (5, 'policies') on conflict do nothing;

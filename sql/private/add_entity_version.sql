@@ -1,5 +1,5 @@
 create or replace function metl._add_entity_version(
-    entity text, version int, attributes jsonb, is_confirmed boolean
+    entity text, version int, attributes jsonb, approved jsonb default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -20,6 +20,9 @@ begin
     from metl.entity_version as v inner join metl.entity as e using (entity_id)
     where e.name = _add_entity_version.entity and v.version = _add_entity_version.version;
     perform metl._require_new_version('entity', entity, version, _used.added, _used.deleted);
+    if approved is null then
+        perform metl._refuse_to_overtake('entity_version', entity, version);
+    end if;
     select v.version into _live
     from metl.entity_version as v inner join metl.entity as e using (entity_id)
     where e.name = _add_entity_version.entity and v.deleted is null;
@@ -40,9 +43,11 @@ begin
             errcode = 'object_not_in_prerequisite_state',
             message = format('The mapping of schema %L to entity %L is frozen, and a new version of the entity would end it.',
                              _frozen, entity),
-            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''confirm'').', _frozen, entity);
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'').', _frozen, entity);
     end if;
-    if not is_confirmed and metl._must_wait(_plan) then
+    if approved is not null then
+        perform metl._refuse_new_losses(_plan, approved);
+    elsif metl._must_wait(_plan) then
         return metl._wait('entity_version', entity, version, attributes, _plan);
     end if;
     _state := metl._advance('add_entity_version', metl._summary(null, null, entity, version, _plan));
@@ -51,7 +56,7 @@ begin
     perform metl._tell(_state, _plan);
     return _state;
 end $$;
-comment on function metl._add_entity_version(text, int, jsonb, boolean) is
+comment on function metl._add_entity_version(text, int, jsonb, jsonb) is
 'Adds an entity version, carries the rows of the live one over and lets it take its place; waits if it must.';
 
 create or replace function metl._elevate(state bigint, entity_id int, old_version int, new_version int) returns void

@@ -1,5 +1,5 @@
 create or replace function metl._add_schema_version(
-    schema text, version int, attributes jsonb, is_confirmed boolean
+    schema text, version int, attributes jsonb, approved jsonb default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -18,10 +18,15 @@ begin
     from metl.schema_version as v inner join metl.schema as s using (schema_id)
     where s.name = _add_schema_version.schema and v.version = _add_schema_version.version;
     perform metl._require_new_version('schema', schema, version, _used.added, _used.deleted);
+    if approved is null then
+        perform metl._refuse_to_overtake('schema_version', schema, version);
+    end if;
     _fresh := metl._read_attributes(format('schema %L version %s', schema, version), attributes);
 
     _plan := array(select planned from metl._column_plan(schema, version, _fresh) as planned);
-    if not is_confirmed and metl._must_wait(_plan) then
+    if approved is not null then
+        perform metl._refuse_new_losses(_plan, approved);
+    elsif metl._must_wait(_plan) then
         return metl._wait('schema_version', schema, version, attributes, _plan);
     end if;
     _state := metl._advance('add_schema_version', metl._summary(schema, version, null, null, _plan));
@@ -40,5 +45,5 @@ begin
     perform metl._tell(_state, _plan);
     return _state;
 end $$;
-comment on function metl._add_schema_version(text, int, jsonb, boolean) is
+comment on function metl._add_schema_version(text, int, jsonb, jsonb) is
 'Adds a schema version and carries the blocks of the next lower live version over; waits if it must.';

@@ -3,7 +3,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if name is null or name !~ '[^\s\u00a0\u2000-\u200f\u3000\ufeff]' then
+    if name is null or name !~ '[^\s\u0001-\u0020\u007f-\u00a0\u00ad\u180e\u2000-\u200f\u2028-\u202f\u205f-\u2064\u3000\ufeff]' then
         raise exception using
             errcode = 'invalid_parameter_value',
             message = format('The %s must have a name, but it is %s.', what, coalesce(quote_literal(name), 'null')),

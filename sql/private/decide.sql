@@ -20,12 +20,7 @@ begin
     set decision = _decide.decision, decided_at = clock_timestamp(), decided_by = session_user
     where waiting_plan.plan_id = _decide.plan_id;
     update metl.notice set confirmed_at = clock_timestamp(), confirmed_by = session_user
-    where
-        notice.kind = 'waiting' and notice.confirmed_at is null
-        and case _plan.kind
-            when 'schema_version' then (notice.schema, notice.version) = (_plan.name, _plan.version)
-            else (notice.entity, notice.entity_version) = (_plan.name, _plan.version)
-        end;
+    where notice.plan_id = _decide.plan_id and notice.confirmed_at is null;
     return _plan;
 end $$;
 comment on function metl._decide(bigint, text) is 'Records who decided a waiting plan, and when.';

@@ -3,15 +3,15 @@ returns table (name text, previous_name text, id bigint, same_type boolean)
 language sql immutable
 as $$
     -- An explicit rename comes before the same name.
-    select each.name, known.name, known.id, known.type = each.type
+    select
+        each.name,
+        coalesce(renamed.name, same.name),
+        coalesce(renamed.id, same.id),
+        coalesce(renamed.type, same.type) = each.type
     from unnest(fresh) as each
-    cross join lateral (
-        select k.name, k.id, k.type
-        from unnest(lower_version) as k
-        where k.name in (each.renamed_from, each.name)
-        order by (k.name = each.renamed_from) desc nulls last
-        limit 1
-    ) as known
+    left join unnest(lower_version) as renamed on each.renamed_from = renamed.name
+    left join unnest(lower_version) as same on each.name = same.name
+    where coalesce(renamed.id, same.id) is not null
 $$;
 comment on function metl._claims(metl._given_attribute[], metl._known_attribute[]) is
 'Which attribute of the next lower version each new attribute continues, by rename or by name.';

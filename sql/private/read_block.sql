@@ -3,11 +3,21 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _version int := metl._read_version(block -> 'version');
-    _entity_version int := metl._read_version(block -> 'entity_version');
-    _schema_id int := metl._require_schema_version(block ->> 'schema', _version);
-    _entity_id int := metl._require_entity_version(block ->> 'entity', _entity_version);
+    _version int;
+    _entity_version int;
+    _schema_id int;
+    _entity_id int;
 begin
+    if jsonb_typeof(block) <> 'object' then
+        raise exception using
+            errcode = 'invalid_parameter_value',
+            message = format('It is not an object: %s.', left(block::text, 100)),
+            hint = 'Give {"schema", "version", "entity", "entity_version", "mapping"}.';
+    end if;
+    _version := metl._read_version(block -> 'version');
+    _entity_version := metl._read_version(block -> 'entity_version');
+    _schema_id := metl._require_schema_version(block ->> 'schema', _version);
+    _entity_id := metl._require_entity_version(block ->> 'entity', _entity_version);
     return (
         _schema_id, _version, _entity_id, _entity_version,
         metl._read_mapping(_schema_id, _version, _entity_id, _entity_version, block -> 'mapping')
@@ -20,7 +30,7 @@ language plpgsql immutable
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    if version is null or version::text !~ '^[0-9]{1,9}$' then
+    if version is null or version::text !~ '^[0-9]{1,10}$' or version::text::bigint > 2147483647 then
         raise exception using
             errcode = 'invalid_parameter_value',
             message = format('%s is not a version.', coalesce(left(version::text, 100), 'Nothing')),

@@ -79,6 +79,11 @@ class Plan:
     name: str
     version: int
     given: tuple[Given, ...]
+    lost: frozenset[tuple[Key, Cell]]
+
+
+def losses(changes: Iterable[Change]) -> frozenset[tuple[Key, Cell]]:
+    return frozenset((change.key, cell) for change in changes for cell in change.lost)
 
 
 def named(attributes: Iterable[Attribute]) -> dict[str, Attribute]:
@@ -162,8 +167,9 @@ class Matrix:
         return {c: there[i].name for c, i in self._meaning(schema, version, block) if i in there}
 
     # Algorithm 5, the four cases ----------------------------------------------------------------
-    def add_schema_version(self, schema: str, version: int, given: Sequence[Given], confirmed: bool = False) -> int:
+    def add_schema_version(self, schema: str, version: int, given: Sequence[Given], plan: Plan | None = None) -> int:
         self._require_new("schema", schema, version)
+        self._refuse_to_overtake("schema_version", schema, version, plan)
         live = self.schemas.get(schema, {})
         below = max((each for each in live if each < version), default=None)
         above = min((each for each in live if each > version), default=None)
@@ -173,14 +179,17 @@ class Matrix:
             for entity, versions in self.entities.items()
             for entity_version in versions
         ]
-        if not confirmed and self._must_wait(changes):
-            return self._wait(Plan("schema_version", schema, version, tuple(given)), changes)
+        if plan and not losses(changes) <= plan.lost:
+            raise Refused  # nobody was shown these
+        if not plan and self._must_wait(changes):
+            return self._wait(Plan("schema_version", schema, version, tuple(given), losses(changes)), changes)
         self.schemas.setdefault(schema, {})[version] = match.attributes
         self._used.add(("schema", schema, version))
         return self._perform(changes)
 
-    def add_entity_version(self, entity: str, version: int, given: Sequence[Given], confirmed: bool = False) -> int:
+    def add_entity_version(self, entity: str, version: int, given: Sequence[Given], plan: Plan | None = None) -> int:
         self._require_new("entity", entity, version)
+        self._refuse_to_overtake("entity_version", entity, version, plan)
         live = self.entities.get(entity, {})
         if any(each > version for each in live):
             raise Refused
@@ -192,8 +201,10 @@ class Matrix:
             for schema, versions in self.schemas.items()
             for schema_version in versions
         ]
-        if not confirmed and self._must_wait(changes):
-            return self._wait(Plan("entity_version", entity, version, tuple(given)), changes)
+        if plan and not losses(changes) <= plan.lost:
+            raise Refused  # nobody was shown these
+        if not plan and self._must_wait(changes):
+            return self._wait(Plan("entity_version", entity, version, tuple(given), losses(changes)), changes)
         if old:
             self._drop_entity_version(entity, old)
         self.entities.setdefault(entity, {})[version] = match.attributes
@@ -341,7 +352,7 @@ class Matrix:
             raise Refused
         plan = self.plans[plan_id]
         add = self.add_schema_version if plan.kind == "schema_version" else self.add_entity_version
-        state = add(plan.name, plan.version, plan.given, confirmed=True)
+        state = add(plan.name, plan.version, plan.given, plan)
         del self.plans[plan_id]
         return state
 
@@ -350,12 +361,16 @@ class Matrix:
             raise Refused
         del self.plans[plan_id]
 
+    def _refuse_to_overtake(self, kind: str, name: str, version: int, plan: Plan | None) -> None:
+        """A version that copied from below one that waits would lose what that one keeps."""
+        waiting = [each for each in self.plans.values() if (each.kind, each.name) == (kind, name)]
+        if not plan and any(each.version <= version for each in waiting):
+            raise Refused
+
     def _must_wait(self, changes: Iterable[Change]) -> bool:
         return any(change.lost and self.policy(change.key[0], change.key[2]) == "confirm" for change in changes)
 
     def _wait(self, plan: Plan, changes: Iterable[Change]) -> int:
-        if any(replace(plan, given=waiting.given) == waiting for waiting in self.plans.values()):
-            raise Refused  # it waits already
         self.plans[next(self._plan_ids)] = plan
         self._tell("waiting", ((change, change.lost) for change in changes))
         return self.state
