@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import signal
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,11 @@ from metl import jars
 from metl.install import install
 from metl.spark import local_session
 from tests.parts import Source, source
+
+
+def pytest_sessionstart() -> None:
+    # A polite kill, as of a CI job that is cancelled, stops the servers just as Ctrl-C does.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

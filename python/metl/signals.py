@@ -26,11 +26,26 @@ def undisturbed() -> Iterator[None]:
         yield
 
 
+def ignore() -> None:
+    """For the last words of a program that was told to end."""
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)
+
+
 @contextlib.contextmanager
-def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
-    before = {number: signal.signal(number, handler) for number in ENDING}
+def kept() -> Iterator[None]:
+    """An event loop that ends leaves the defaults behind; what was there before comes back."""
+    before = {number: signal.getsignal(number) for number in ENDING}
     try:
         yield
     finally:
         for number, earlier in before.items():
             signal.signal(number, earlier)
+
+
+@contextlib.contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    with kept():
+        for number in ENDING:
+            signal.signal(number, handler)
+        yield

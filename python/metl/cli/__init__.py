@@ -5,6 +5,7 @@ from typing import NoReturn
 
 import click
 
+from metl import signals
 from metl.cli import demo, fetch, install, stack
 from metl.errors import MetlError
 
@@ -20,6 +21,7 @@ class Cli(click.Group):
         except OSError as error:
             _fail(ctx, f"{error.filename or 'A file'}: {error.strerror}.", 1)
         except KeyboardInterrupt:
+            signals.ignore()
             _fail(ctx, "Interrupted. What this command had started was stopped.", 130)
 
 

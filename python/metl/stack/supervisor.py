@@ -6,6 +6,7 @@ import errno
 import json
 import shutil
 import subprocess
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,15 +42,17 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
             part.require()
     with home.lock(lambda text: report("metl", text)):
         started: list[Part] = []
+        interrupted = threading.Event()
         try:
-            asyncio.run(_bring_all_up(parts, started, report))
+            with signals.kept():
+                asyncio.run(_bring_all_up(parts, started, interrupted, report))
             seconds = time.monotonic() - began
             if len(started) == len(parts):
                 (home.path / "up.json").write_text(json.dumps({"seconds": seconds}))
         except BaseException as error:
             with signals.undisturbed():
                 _stop(started, report)
-            if isinstance(error, asyncio.CancelledError):
+            if interrupted.is_set():
                 raise KeyboardInterrupt from None
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise PartFailed(_full_disk(home)) from None
@@ -63,13 +66,20 @@ def down(home: Home, parts: Sequence[Part], report: Report) -> None:
             _stop([part for part in parts if part.daemon.was_started()], report)
 
 
-async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
+async def _bring_all_up(
+    parts: Sequence[Part], started: list[Part], interrupted: threading.Event, report: Report
+) -> None:
     task = asyncio.current_task()
     assert task is not None
-    loop = asyncio.get_running_loop()
-    for number in signals.ENDING:
+
+    def interrupt() -> None:
         # Once is enough: cancelling a task that cleans up would leave something behind.
-        loop.add_signal_handler(number, lambda: None if task.cancelling() else task.cancel())
+        if not interrupted.is_set():
+            interrupted.set()
+            task.cancel()
+
+    for number in signals.ENDING:
+        asyncio.get_running_loop().add_signal_handler(number, interrupt)
     answers = {part.name: asyncio.Event() for part in parts}
 
     async def bring_up(part: Part) -> None:
