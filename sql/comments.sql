@@ -25,7 +25,7 @@ declare
         'who', 'Who made the change.',
         'at', 'When the change was made.',
         'summary', 'What was changed, and how many cells were kept, lost and gained.',
-        'kind', 'In notices what happened to the block; in plans what is to be added.',
+        'kind', 'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is.',
         'lost', 'The cells that were lost, or are suggested when a name came back.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
@@ -36,6 +36,9 @@ declare
         'decision', 'waiting, confirmed or rejected.',
         'decided_at', 'When it was decided.',
         'decided_by', 'Who decided it.',
+        'refs', 'By what messages will name the version.',
+        'ref', 'What messages carry to name the version.',
+        'change', 'gained or lost.',
         'policy', 'auto, confirm or freeze.',
         'set_by', 'Who set it.',
         'set_at', 'When it was set.'
@@ -88,3 +91,6 @@ comment on constraint waiting_plan_kind on metl.waiting_plan is
 'Versions that come may wait; a deletion is its own confirmation.';
 comment on constraint waiting_plan_decision on metl.waiting_plan is 'Null while it waits.';
 comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A decision has its moment.';
+comment on constraint schema_ref_kind on metl.schema_ref is
+'What registries and converters put on the wire; a configured version needs no ref.';
+comment on constraint schema_ref_ends_after_it_begins on metl.schema_ref is 'Each change is a state of its own.';

@@ -10,16 +10,17 @@ do $$
 declare
     -- views and functions                                  reader  job  steward
     _access constant text[][] := array[
-        ['view', 'schema_versions, schema_attributes',            'x', 'x', 'x'],
+        ['view', 'schema_versions, schema_attributes, schema_refs', 'x', 'x', 'x'],
         ['view', 'entity_versions, entity_attributes',            'x', 'x', 'x'],
-        ['view', 'decompaction, dusb, states',                    'x', 'x', 'x'],
+        ['view', 'decompaction, dusb, states, schema_changes',    'x', 'x', 'x'],
+        ['view', 'progressions',                                  'x', '',  'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
         ['call', 'plan_entity_version, plan_entity_version_end, plan_block', 'x', '', 'x'],
-        ['call', 'add_schema_version, delete_schema_version',     '',  '',  'x'],
+        ['call', 'add_schema_version, delete_schema_version, set_refs', '',  '',  'x'],
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x']
@@ -45,7 +46,12 @@ begin
                 if _line[1] = 'view' then
                     execute format('grant select on metl.%I to %I', _object, _roles[_column]);
                 else
-                    execute format('grant execute on function metl.%I to %I', _object, _roles[_column]);
+                    -- Under one name there may be several functions.
+                    execute (
+                        select string_agg(format('grant execute on function %s to %I;', oid::regprocedure, _roles[_column]), '')
+                        from pg_proc
+                        where pronamespace = 'metl'::regnamespace and proname = _object
+                    );
                 end if;
             end loop;
         end loop;

@@ -9,6 +9,7 @@
 \ir migrations/004_notices.sql
 \ir migrations/005_policies.sql
 \ir migrations/006_row_types.sql
+\ir migrations/007_refs.sql
 \ir types.sql
 
 -- Taking turns
@@ -23,6 +24,7 @@
 \ir private/require.sql
 \ir private/read_mapping.sql
 \ir private/read_block.sql
+\ir private/read_refs.sql
 
 -- The matrix: stored blocks and what they unfold to
 \ir private/content.sql
@@ -38,11 +40,13 @@
 
 -- The trees: which attributes go on from version to version
 \ir views/trees.sql
+\ir views/schema_refs.sql
 \ir private/match_attributes.sql
 \ir private/match_schema_attributes.sql
 \ir private/match_entity_attributes.sql
 \ir private/insert_schema_version.sql
 \ir private/insert_entity_version.sql
+\ir private/store_refs.sql
 
 -- Policies, plans, notices
 \ir private/policy.sql
@@ -75,6 +79,7 @@
 \ir functions/add_entity_version.sql
 \ir functions/delete_schema_version.sql
 \ir functions/delete_entity_version.sql
+\ir functions/set_refs.sql
 \ir private/edit.sql
 \ir functions/set_block.sql
 \ir functions/set_run.sql
@@ -84,12 +89,14 @@
 
 -- States
 \ir views/states.sql
+\ir views/schema_changes.sql
 \ir functions/decompaction_at.sql
 \ir functions/diff.sql
 
 -- Search
 \ir functions/feeds.sql
 \ir functions/fed_by.sql
+\ir views/progressions.sql
 \ir functions/progression.sql
 \ir functions/coverage.sql
 

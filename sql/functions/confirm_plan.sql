@@ -11,7 +11,9 @@ begin
     perform metl._lock();
     _plan := metl._decide(plan_id, 'confirmed');
     _state := case _plan.kind
-        when 'schema_version' then metl._add_schema_version(_plan.name, _plan.version, _plan.attributes, _plan.lost)
+        when 'schema_version' then metl._add_schema_version(
+            _plan.name, _plan.version, _plan.attributes, _plan.refs, _plan.lost
+        )
         else metl._add_entity_version(_plan.name, _plan.version, _plan.attributes, _plan.lost)
     end;
     update metl.waiting_plan set state = _state where waiting_plan.plan_id = confirm_plan.plan_id;

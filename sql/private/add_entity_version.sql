@@ -48,7 +48,7 @@ begin
     if approved is not null then
         perform metl._refuse_new_losses(_plan, approved);
     elsif metl._must_wait(_plan) then
-        return metl._wait('entity_version', entity, version, attributes, _plan);
+        return metl._wait('entity_version', entity, version, attributes, '{}', _plan);
     end if;
     _state := metl._advance('add_entity_version', metl._summary(null, null, entity, version, _plan));
     _entity_id := metl._insert_entity_version(_state, entity, version, _fresh);

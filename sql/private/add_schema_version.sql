@@ -1,5 +1,5 @@
 create or replace function metl._add_schema_version(
-    schema text, version int, attributes jsonb, approved jsonb default null
+    schema text, version int, attributes jsonb, refs jsonb, approved jsonb default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,15 +22,18 @@ begin
         perform metl._refuse_to_overtake('schema_version', schema, version);
     end if;
     _fresh := metl._read_attributes(format('schema %L version %s', schema, version), attributes);
+    -- What is wrong with the refs is said now, not when a plan is confirmed.
+    perform metl._read_refs(schema, version, refs);
 
     _plan := array(select planned from metl._column_plan(schema, version, _fresh) as planned);
     if approved is not null then
         perform metl._refuse_new_losses(_plan, approved);
     elsif metl._must_wait(_plan) then
-        return metl._wait('schema_version', schema, version, attributes, _plan);
+        return metl._wait('schema_version', schema, version, attributes, refs, _plan);
     end if;
     _state := metl._advance('add_schema_version', metl._summary(schema, version, null, null, _plan));
     _schema_id := metl._insert_schema_version(_state, schema, version, _fresh);
+    perform metl._store_refs(_state, _schema_id, schema, version, refs);
     perform metl._store(_state, array(
         select (_schema_id, _add_schema_version.version, cell.entity_id, cell.entity_version, coalesce(
             array_agg(array[cell.attribute_id, cell.entity_attribute_id] order by cell.attribute_id)
@@ -45,5 +48,5 @@ begin
     perform metl._tell(_state, _plan);
     return _state;
 end $$;
-comment on function metl._add_schema_version(text, int, jsonb, jsonb) is
+comment on function metl._add_schema_version(text, int, jsonb, jsonb, jsonb) is
 'Adds a schema version and carries the blocks of the next lower live version over; waits if it must.';

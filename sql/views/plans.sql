@@ -10,6 +10,7 @@ select
     coalesce(decision, 'waiting') as decision,
     decided_at,
     decided_by,
-    state
+    state,
+    refs
 from metl.waiting_plan;
 comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';
