@@ -38,7 +38,7 @@ bench-matrix: $(READY) ## measure the matrix from 10^7 to 10^9 elements
 
 lock: $(READY) ## pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
-		--generate-hashes --no-header --quiet --upgrade --output-file requirements.lock
+		--generate-hashes --no-strip-extras --no-header --quiet --upgrade --output-file requirements.lock
 
 clean: ## stop the local stack, then remove its data and the environment (not the jar cache)
 	@if [ -x $(BIN)/metl ]; then $(BIN)/metl down; METL_HOME=.metl/demo $(BIN)/metl down; fi

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 
 from metl import resources
+from metl.database import connect
 from metl.errors import BadInput, MetlError
 
 OLDEST_SERVER = 15
@@ -27,11 +28,7 @@ def files(script: Path) -> list[Path]:
 
 
 def install(dsn: str) -> Installed:
-    try:
-        connection = psycopg.connect(dsn)
-    except psycopg.Error as error:
-        raise MetlError(f"The database does not answer: {str(error).strip()}. Is METL_DSN right?") from None
-    with connection:
+    with connect(dsn) as connection:
         version = connection.info.server_version // 10_000
         if version < OLDEST_SERVER:
             raise BadInput(f"This is PostgreSQL {version}. METL needs {OLDEST_SERVER} or newer.")

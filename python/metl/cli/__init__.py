@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from metl import signals
-from metl.cli import demo, fetch, install, stack
+from metl.cli import dbt, demo, fetch, install, stack
 from metl.errors import MetlError
 
 
@@ -51,5 +51,8 @@ def main() -> None:
     logging.captureWarnings(True)
 
 
-for command in (stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch, install.install, demo.demo):
+for command in (
+    *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
+    *(install.install, dbt.dbt, demo.demo),
+):
     main.add_command(command)

@@ -1,0 +1,47 @@
+-- The state of the last build; 0 if it is of another history, as after a new installation.
+with built_state as (
+    select coalesce(max(known.state), 0) as state
+    from {{ ref('stg_states') }} as known
+    inner join (select max(state) as state, max(state_at) as at from {{ ref('column_sets') }}) as last_build
+        on known.state = last_build.state and known.at = last_build.at
+),
+
+changed as (
+    select distinct changes.schema
+    from {{ ref('stg_schema_changes') }} as changes
+    where changes.state > (select built_state.state from built_state)
+),
+
+fresh as (
+    {{ column_sets('changed') }}
+),
+
+column_sets as (
+    select
+        built.schema,
+        built.version,
+        built.refs,
+        built.column_set
+    from {{ ref('column_sets') }} as built
+    where not exists (select 1 from changed where changed.schema = built.schema)
+    union all
+    select
+        fresh.schema,
+        fresh.version,
+        fresh.refs,
+        fresh.column_set
+    from fresh
+),
+
+current_state as (
+    select * from {{ ref('stg_current_state') }}
+)
+
+select
+    column_sets.schema,
+    column_sets.version,
+    column_sets.refs,
+    column_sets.column_set,
+    current_state.state
+from column_sets
+cross join current_state

@@ -1,0 +1,4 @@
+select
+    schema,
+    state
+from {{ source('metl', 'schema_changes') }}

@@ -1,0 +1,6 @@
+select
+    schema,
+    version,
+    kind,
+    ref
+from {{ source('metl', 'schema_refs') }}

@@ -1,0 +1,5 @@
+select
+    schema,
+    version
+from {{ source('metl', 'schema_versions') }}
+where deleted is null

@@ -1,0 +1,26 @@
+"""metl dbt: the models that derive the dense matrix."""
+
+import click
+
+from metl import dbt as project
+from metl.database import connect
+from metl.home import Home
+from metl.stack.postgres import Postgres
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="DBT_COMMAND...")
+@click.pass_context
+def dbt(context: click.Context, words: tuple[str, ...]) -> None:
+    """Run dbt on METL's models, in the database of METL_DSN (or the local stack).
+
+    \b
+    metl dbt build           build and test the marts of schema metl_marts
+    metl dbt docs generate   write their documentation; metl dbt docs serve shows it
+
+    Everything dbt writes goes to METL_HOME/dbt.
+    """
+    home = Home.from_environment()
+    dsn = Postgres(home).address
+    connect(dsn).close()  # a clear word if the database does not answer
+    context.exit(project.run(home, dsn, words).returncode)
