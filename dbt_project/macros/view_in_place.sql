@@ -9,6 +9,7 @@
 
     {{ run_hooks(pre_hooks, inside_transaction=False) }}
     {{ run_hooks(pre_hooks, inside_transaction=True) }}
+    {% do take_turns() %}
     {% call statement('main') -%}
         {{ get_replace_view_sql(target_relation, sql) }}
     {%- endcall %}
