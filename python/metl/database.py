@@ -1,8 +1,24 @@
 """A connection to METL's database."""
 
+import contextlib
+from collections.abc import Iterator
+
 import psycopg
+from psycopg import errors
 
 from metl.errors import BadInput, MetlError
+from metl.home import Home
+from metl.stack.postgres import Postgres
+
+WAY_OUT = "Start the local one with `metl up postgres`, or set METL_DSN."
+
+
+def address() -> str:
+    """The DSN in METL_DSN, or else that of the local stack."""
+    postgres = Postgres(Home.from_environment())
+    if not postgres.is_elsewhere and not postgres.port:
+        raise BadInput(f"There is no database yet. {WAY_OUT}")
+    return postgres.address
 
 
 def connect(dsn: str) -> psycopg.Connection:
@@ -12,4 +28,22 @@ def connect(dsn: str) -> psycopg.Connection:
         # Its own words would repeat the address, password and all.
         raise BadInput("METL_DSN is not an address that PostgreSQL can read.") from None
     except psycopg.Error as error:
-        raise MetlError(f"The database does not answer: {str(error).strip()}. Is METL_DSN right?") from None
+        reason = " ".join(str(error).split()).rstrip("?.")
+        raise MetlError(f"The database does not answer: {reason}. {WAY_OUT}") from None
+
+
+@contextlib.contextmanager
+def one_state(dsn: str) -> Iterator[psycopg.Connection]:
+    """To read the matrix with several statements that all see the same state."""
+    with connect(dsn) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.read_only = True
+        database, user = connection.info.dbname, connection.info.user
+        try:
+            yield connection
+        except (errors.InvalidSchemaName, errors.UndefinedTable):
+            raise MetlError(f"Database {database} has no METL. Run: metl install") from None
+        except errors.InsufficientPrivilege:
+            raise MetlError(f"{user} may not read METL in database {database}. Grant it metl_reader.") from None
+        except psycopg.Error as error:
+            raise MetlError(f"Database {database} failed: {str(error).strip()}") from None

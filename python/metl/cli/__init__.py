@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from metl import signals
-from metl.cli import dbt, demo, fetch, install, stack
+from metl.cli import dbt, demo, fetch, install, lineage, sql, stack
 from metl.errors import MetlError
 
 
@@ -53,6 +53,6 @@ def main() -> None:
 
 for command in (
     *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
-    *(install.install, dbt.dbt, demo.demo),
+    *(install.install, dbt.dbt, lineage.lineage, sql.sql, demo.demo),
 ):
     main.add_command(command)

@@ -3,9 +3,8 @@
 import click
 
 from metl import dbt as project
-from metl.database import connect
+from metl.database import address, connect
 from metl.home import Home
-from metl.stack.postgres import Postgres
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -21,6 +20,6 @@ def dbt(context: click.Context, words: tuple[str, ...]) -> None:
     Everything dbt writes goes to METL_HOME/dbt.
     """
     home = Home.from_environment()
-    dsn = Postgres(home).address
+    dsn = address()
     connect(dsn).close()  # a clear word if the database does not answer
     context.exit(project.run(home, dsn, words).returncode)

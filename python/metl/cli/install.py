@@ -3,15 +3,14 @@
 import click
 
 from metl.cli.display import console
-from metl.home import Home
+from metl.database import address
 from metl.install import install as install_into
-from metl.stack.postgres import Postgres
 
 
 @click.command()
 def install() -> None:
     """Put the matrix into the database of METL_DSN (or the local stack), or bring it up to date."""
-    done = install_into(Postgres(Home.from_environment()).address)
+    done = install_into(address())
     if done.migrations:
         console.print(f"Applied to database {done.database}: {', '.join(done.migrations)}.")
     else:

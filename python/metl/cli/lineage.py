@@ -1,0 +1,62 @@
+"""metl lineage: where the columns of the marts come from."""
+
+from dataclasses import asdict
+
+import click
+from rich.markup import escape
+from rich.tree import Tree
+
+from metl import openlineage
+from metl.cli.display import console, print_json, table
+from metl.database import address, connect
+from metl.errors import BadInput
+from metl.home import Home
+from metl.lineage import Lineage, Step, compiled, tables
+
+
+@click.command()
+@click.argument("target", metavar="MODEL[.COLUMN]")
+@click.option("--json", "form", flag_value="json", help="For programs.")
+@click.option(
+    "--openlineage", "form", flag_value="openlineage", help="As a run event of OpenLineage, of a whole MODEL."
+)
+def lineage(target: str, form: str | None) -> None:
+    """Show where the columns of a model of dbt come from, down to the tables of METL.
+
+    \b
+    metl lineage dpm             every column, with the columns of tables that its values come from
+    metl lineage dpm.attribute   one column, step by step
+    """
+    model, _, column = target.partition(".")
+    if column and form == "openlineage":
+        raise BadInput(f"OpenLineage describes whole models. Run: metl lineage {model} --openlineage")
+    home = Home.from_environment()
+    dsn = address()
+    with connect(dsn) as connection:
+        click.echo("Compiling the models, which takes some seconds.", err=True)
+        known = Lineage(compiled(home, dsn), tables(connection))
+        if form == "openlineage":
+            print_json(openlineage.run_event(known, model, connection.info))
+            return
+    steps = known.of_model(model, column or None)
+    if form == "json":
+        print_json({"model": model, "columns": [asdict(step) for step in steps]})
+    elif column:
+        console.print(*(_tree(step) for step in steps))
+    else:
+        shown = table("column", "comes from")
+        for step in steps:
+            shown.add_row(step.column, escape(", ".join(sorted({_said(end) for end in step.ends()}))))
+        console.print(shown)
+
+
+def _tree(step: Step) -> Tree:
+    tree = Tree(escape(_said(step)))
+    tree.children.extend(_tree(source) for source in step.sources)
+    return tree
+
+
+def _said(step: Step) -> str:
+    if step.kind == "constant":
+        return f"constant {step.constant} of {step.relation}"
+    return f"{step.relation}.{step.column}"
