@@ -7,14 +7,11 @@ alike.
 import argparse
 import contextlib
 import math
-import os
 import statistics
-import tempfile
-import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import psycopg
+from database import database, server
 from matrix_load import (
     ATTRIBUTES,
     MAPPED,
@@ -25,14 +22,10 @@ from matrix_load import (
     mapping,
     timed,
 )
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
 from rich.table import Table
 
 from metl.cli.display import console
-from metl.home import Home
 from metl.install import install
-from metl.stack import parts, supervisor
 
 #: So many schemas feed the entity that is elevated.
 FEEDING = 100
@@ -52,36 +45,6 @@ ELEVATE = f"elevate an entity that {FEEDING} schemas feed"
 COLUMN_SET = "one column set"
 COLUMN_SET_PREPARED = "… as a prepared statement"
 REVERSE = "reverse search of one entity version"
-
-
-# Where it happens
-
-
-@contextlib.contextmanager
-def server() -> Iterator[str]:
-    """METL_DSN, or a PostgreSQL of our own for the time being."""
-    if given := os.environ.get("METL_DSN"):
-        yield given
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        home = Home(Path(folder, "home"))
-        stack = parts(home, ("postgres",))
-        supervisor.up(home, stack, lambda _part, _text: None)
-        try:
-            yield stack[0].address
-        finally:
-            supervisor.down(home, stack, lambda _part, _text: None)
-
-
-@contextlib.contextmanager
-def database(dsn: str) -> Iterator[str]:
-    name = f"metl_bench_{uuid.uuid4().hex[:12]}"
-    with psycopg.connect(dsn, autocommit=True) as connection:
-        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-        try:
-            yield make_conninfo(dsn, dbname=name)
-        finally:
-            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
 # How large it is

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from pyspark.sql import functions as f
 
-from metl import debezium, jars, rest, spark
+from metl import dbt, debezium, jars, rest, spark
 from metl.errors import MetlError
 from metl.home import Home
 from metl.install import install
@@ -79,6 +79,15 @@ def play(home: Home, say: Callable[[str], None]) -> None:
     say(f"It leaves a notice of what was lost: {notices[0][0]} {notices[0][1]}.")
     if ones != ONES or [notice[0] for notice in notices] != ["shrunk"]:
         raise MetlError(f"The matrix should hold {ONES} and one notice, but holds {ones} and {notices}.")
+
+    done = dbt.run(home, postgres, ["build"], quiet=True)
+    if done.returncode:
+        raise MetlError(f"dbt build failed. It says:\n{done.stdout}")
+    with psycopg.connect(postgres) as marts:
+        [(dense, stored)] = marts.execute("select dpm, dusb from metl_marts.compaction").fetchall()
+    say(f"dbt derives the dense matrix and tests it: {dense} ones, of which METL stores {stored}.")
+    if dense != len(ONES):
+        raise MetlError(f"The mart dpm should have {len(ONES)} ones, but has {dense}.")
 
     ids = _versions(registry)
     counts = _messages_by_id(kafka)

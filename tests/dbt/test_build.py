@@ -50,7 +50,7 @@ def test_every_model_is_built_and_every_test_passes(golden: Dbt) -> None:
 
 def test_the_golden_figure(owner: Connection) -> None:
     figures = "select elements, dpm, dusb, null_blocks, round(ratio, 4)::text, state from metl_marts.compaction"
-    assert rows(owner, figures) == {(30, 7, 5, 1, "0.8333", 12): 1}
+    assert rows(owner, figures) == {(30, 7, 5, 1, "0.8000", 12): 1}
     ones = rows(
         owner, "select schema, version, entity, entity_version, attribute, entity_attribute from metl_marts.dpm"
     )

@@ -29,7 +29,7 @@ select
     dense.dpm,
     stored.dusb,
     stored.null_blocks,
-    1 - stored.dusb / nullif(columns.attributes * rows.entity_attributes, 0)::numeric as ratio,
+    1 - (stored.dusb + stored.null_blocks) / nullif(columns.attributes * rows.entity_attributes, 0)::numeric as ratio,
     current_state.state
 from columns
 cross join rows

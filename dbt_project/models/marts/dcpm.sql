@@ -1,9 +1,15 @@
--- The state of the last build; 0 if it is of another history, as after a new installation.
-with built_state as (
+with last_build as (
+    select
+        max(state) as state,
+        max(state_at) as at
+    from {{ ref('column_sets') }}
+),
+
+-- 0 if the last build is of another history, as after a new installation.
+built_state as (
     select coalesce(max(known.state), 0) as state
     from {{ ref('stg_states') }} as known
-    inner join (select max(state) as state, max(state_at) as at from {{ ref('column_sets') }}) as last_build
-        on known.state = last_build.state and known.at = last_build.at
+    inner join last_build on known.state = last_build.state and known.at = last_build.at
 ),
 
 changed as (

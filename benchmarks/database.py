@@ -1,0 +1,42 @@
+"""Where benchmarks happen: a PostgreSQL, and a database of its own for each size."""
+
+import contextlib
+import os
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from metl.home import Home
+from metl.stack import parts, supervisor
+
+
+@contextlib.contextmanager
+def server() -> Iterator[str]:
+    """METL_DSN, or a PostgreSQL of our own for the time being."""
+    if given := os.environ.get("METL_DSN"):
+        yield given
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder, "home"))
+        stack = parts(home, ("postgres",))
+        supervisor.up(home, stack, lambda _part, _text: None)
+        try:
+            yield stack[0].address
+        finally:
+            supervisor.down(home, stack, lambda _part, _text: None)
+
+
+@contextlib.contextmanager
+def database(dsn: str) -> Iterator[str]:
+    name = f"metl_bench_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        connection.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        try:
+            yield make_conninfo(dsn, dbname=name)
+        finally:
+            connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
