@@ -45,7 +45,7 @@ lock: $(READY) ## pin the newest versions that pyproject.toml allows
 
 clean: ## stop the local stack, then remove its data and the environment (not the jar cache)
 	@if [ -x $(BIN)/metl ]; then $(BIN)/metl down; METL_HOME=.metl/demo $(BIN)/metl down; fi
-	rm -rf .venv .metl dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .metl dist dbt_project/target dbt_project/logs .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 $(READY): requirements.lock pyproject.toml

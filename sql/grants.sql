@@ -12,9 +12,9 @@ declare
     _access constant text[][] := array[
         ['view', 'schema_versions, schema_attributes, schema_refs', 'x', 'x', 'x'],
         ['view', 'entity_versions, entity_attributes',            'x', 'x', 'x'],
-        ['view', 'decompaction, dusb, states, schema_changes',    'x', 'x', 'x'],
-        ['view', 'progressions',                                  'x', '',  'x'],
-        ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
+        ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
+        ['view', 'states, schema_changes',                        'x', 'x', 'x'],
+                ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import signal
+import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,19 @@ def scratch_database(server: str, template: str = "template1") -> Iterator[str]:
         try:
             yield name
         finally:
+            drop_database(connection, name)
+
+
+def drop_database(connection: psycopg.Connection, name: str) -> None:
+    """An autovacuum worker may be at work in it, which an owner may not end; it is gone in a moment."""
+    for patience in (0.5, 1, 2, 4, 0):
+        try:
             connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+            return
+        except psycopg.errors.InsufficientPrivilege:
+            if not patience:
+                raise
+        time.sleep(patience)
 
 
 @pytest.fixture(scope="session")

@@ -10,14 +10,12 @@ from metl.errors import BadInput, MetlError
 from metl.home import Home
 from metl.stack.postgres import Postgres
 
-WAY_OUT = "Start the local one with `metl up postgres`, or set METL_DSN."
-
 
 def address() -> str:
     """The DSN in METL_DSN, or else that of the local stack."""
     postgres = Postgres(Home.from_environment())
     if not postgres.is_elsewhere and not postgres.port:
-        raise BadInput(f"There is no database yet. {WAY_OUT}")
+        raise BadInput("There is no database yet. Start a local one with `metl up postgres`, or set METL_DSN.")
     return postgres.address
 
 
@@ -29,7 +27,9 @@ def connect(dsn: str) -> psycopg.Connection:
         raise BadInput("METL_DSN is not an address that PostgreSQL can read.") from None
     except psycopg.Error as error:
         reason = " ".join(str(error).split()).rstrip("?.")
-        raise MetlError(f"The database does not answer: {reason}. {WAY_OUT}") from None
+        raise MetlError(
+            f"The database does not answer: {reason}. Is METL_DSN right, or the local one up (`metl up postgres`)?"
+        ) from None
 
 
 @contextlib.contextmanager

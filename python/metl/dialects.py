@@ -147,7 +147,21 @@ FORMS = {
         ("string", "timestamp"): f"CAST(CASE WHEN REGEXP_MATCHES(x, '{ZONE}') THEN x ELSE x || 'Z' END AS TIMESTAMPTZ)",
         (ZONED_TIME, "time"): "CAST(x AT TIME ZONE 'UTC' AS TIME)",
         ("decimal", "decimal"): AS_IT_IS,
+        # A cast would spell the binary fraction out.
+        ("float", "decimal"): "CAST(CAST(x AS TEXT) AS DECIMAL(38, 18))",
     },
+}
+
+
+# What no cast can carry over whole.
+NARROWING = {
+    ("decimal", "integer"),
+    ("float", "integer"),
+    ("float", "decimal"),
+    ("decimal", "float"),
+    ("integer", "float"),
+    ("timestamp", "date"),
+    ("timestamp", "time"),
 }
 
 

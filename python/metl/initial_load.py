@@ -111,10 +111,18 @@ def _wanted(
 
 
 def statement(feed: Feed, dialect: str, table: exp.Table | None = None) -> str:
-    title = f"{feed.schema} version {feed.version} → {feed.entity} version {feed.entity_version}"
-    # A line break in a name would end the comment.
-    comment = "".join(each if each.isprintable() else " " for each in title)
-    return f"-- {comment}\n{select(feed, dialect, table).sql(dialect, pretty=True, identify=True)};"
+    comment = _in_a_comment(f"{feed.schema} version {feed.version} → {feed.entity} version {feed.entity_version}")
+    narrowed = "".join(
+        f"-- may not be exact: {_in_a_comment(name)}, {source.generalized_type} to {feed.shape[name]}\n"
+        for name, source in feed.sources.items()
+        if (source.generalized_type, feed.shape[name]) in dialects.NARROWING
+    )
+    return f"-- {comment}\n{narrowed}{select(feed, dialect, table).sql(dialect, pretty=True, identify=True)};"
+
+
+def _in_a_comment(text: str) -> str:
+    """A line break in a name would end it."""
+    return "".join(each if each.isprintable() else " " for each in text)
 
 
 def select(feed: Feed, dialect: str, table: exp.Table | None = None) -> exp.Select:

@@ -1,16 +1,27 @@
 """Puts sql/ into a database: what `psql -f sql/install.sql` does, in one transaction."""
 
+import random
 import re
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from psycopg import errors
 
 from metl import resources
 from metl.database import connect
 from metl.errors import BadInput, MetlError
 
 OLDEST_SERVER = 15
+ATTEMPTS = 30
+#: The views of METL and of its marts, each before those that it reads.
+FROM_ABOVE = r"""
+select pg_class.oid::regclass::text
+from pg_class inner join pg_namespace on relnamespace = pg_namespace.oid
+where relkind = 'v' and nspname in ('metl', 'metl_marts') and pg_has_role(relowner, 'usage')
+order by nspname desc, relname like '\_%', relname
+"""
 
 
 @dataclass(frozen=True)
@@ -33,11 +44,7 @@ def install(dsn: str) -> Installed:
         if version < OLDEST_SERVER:
             raise BadInput(f"This is PostgreSQL {version}. METL needs {OLDEST_SERVER} or newer.")
         before = _migrations(connection)
-        for file in files(resources.path("sql") / "install.sql"):
-            try:
-                connection.execute(file.read_bytes())
-            except psycopg.Error as error:
-                raise MetlError(f"{file.name} failed, nothing was changed: {str(error).strip()}") from None
+        _run_between_readers(connection, files(resources.path("sql") / "install.sql"))
         after = _migrations(connection)
         return Installed(
             database=connection.info.dbname,
@@ -48,6 +55,34 @@ def install(dsn: str) -> Installed:
                 "select count(*) from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'v'",
             ),
         )
+
+
+def _run_between_readers(connection: psycopg.Connection, scripts: list[Path]) -> None:
+    """All of them or none.
+
+    Whoever reads a view locks those below it, while scripts replace views from below. So the views are locked from
+    above first. Should that not go fast, giving up sooner than PostgreSQL looks for deadlocks, and trying again,
+    hurts nobody but ourselves.
+    """
+    for last in [False] * (ATTEMPTS - 1) + [True]:
+        script = scripts[0]
+        try:
+            with connection.transaction():
+                connection.execute("set local lock_timeout = '300ms'")
+                for (view,) in connection.execute(FROM_ABOVE).fetchall():
+                    # Changes nothing, but locks this view alone; "lock table" would lock what is below it too.
+                    connection.execute(f"alter view {view} reset (security_barrier)".encode())
+                for script in scripts:
+                    connection.execute(script.read_bytes())
+            return
+        except (errors.LockNotAvailable, errors.DeadlockDetected):
+            if last:
+                raise MetlError(
+                    f"{script.name} met others {ATTEMPTS} times, nothing was changed. Try again when it is quieter."
+                ) from None
+        except psycopg.Error as error:
+            raise MetlError(f"{script.name} failed, nothing was changed: {str(error).strip()}") from None
+        time.sleep(random.uniform(0.1, 1))  # noqa: S311
 
 
 def _migrations(connection: psycopg.Connection) -> list[str]:

@@ -47,7 +47,7 @@ class Lineage:
         self.models = {node["name"]: node for node in manifest["nodes"].values() if node["resource_type"] == "model"}
         self.marts = sorted(name for name, node in self.models.items() if "marts" in node["fqn"])
         self._tables = tables
-        self._queries = _views() | {relation_of(node): _query(node) for node in self.models.values()}
+        self._queries = views() | {relation_of(node): _query(node) for node in self.models.values()}
         self._nodes: dict[str, dict[str, Node]] = {}
         self._schema = MappingSchema(dialect=DIALECT)
 
@@ -111,7 +111,11 @@ def compiled(home: Home, dsn: str) -> dict[str, Any]:
     """dbt's manifest, with the SQL of every model."""
     done = dbt.run(home, dsn, ["--quiet", "--no-use-colors", "compile"], quiet=True)
     if done.returncode:
-        raise MetlError(f"dbt cannot compile the models. It says:\n{done.stdout.strip()}")
+        # What require_metl has to say is a sentence of its own.
+        [*sentences] = (line.strip() for line in done.stdout.splitlines() if "Run: metl install" in line)
+        raise MetlError(
+            sentences[0] if sentences else f"dbt cannot compile the models. It says:\n{done.stdout.strip()}"
+        )
     manifest: dict[str, Any] = json.loads((dbt.target(home) / "manifest.json").read_text())
     return manifest
 
@@ -129,7 +133,7 @@ def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
     return dict(rows.fetchall())
 
 
-def _views() -> dict[str, exp.Expr]:
+def views() -> dict[str, exp.Query]:
     files = (resources.path("sql") / "views").glob("*.sql")
     statements = [each for file in files for each in sqlglot.parse(file.read_text(), dialect=DIALECT)]
     return {exp.table_name(each.this): each.expression for each in statements if isinstance(each, exp.Create)}

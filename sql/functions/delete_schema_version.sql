@@ -15,6 +15,11 @@ begin
     )));
     update metl.schema_version set deleted = _state
     where schema_version.schema_id = _schema_id and schema_version.version = delete_schema_version.version;
+    update metl.schema_ref set until = _state
+    where
+        schema_ref.schema_id = _schema_id
+        and schema_ref.version = delete_schema_version.version
+        and schema_ref.until is null;
     -- Where it anchored a run, the run is anchored anew at the next live version.
     perform metl._store(_state, array(
         select (_schema_id, delete_schema_version.version, block.entity_id, block.entity_version, null)::metl._block_content

@@ -6,11 +6,15 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
+    _kinds text[];
+    _refs text[];
     _other metl.schema_ref;
 begin
+    select array_agg(given.kind), array_agg(given.ref) into _kinds, _refs
+    from metl._read_refs(_store_refs.schema, _store_refs.version, _store_refs.refs) as given;
     select known.* into _other
-    from metl.schema_ref as known
-    inner join metl._read_refs(schema, version, refs) as given on known.kind = given.kind and known.ref = given.ref
+    from unnest(_kinds, _refs) as given (kind, ref)
+    inner join metl.schema_ref as known on given.kind = known.kind and given.ref = known.ref
     where
         known.schema_id = _store_refs.schema_id
         and known.version <> _store_refs.version
@@ -29,12 +33,12 @@ begin
         and schema_ref.version = _store_refs.version
         and schema_ref.until is null
         and not exists (
-            select from metl._read_refs(schema, version, refs) as given
+            select from unnest(_kinds, _refs) as given (kind, ref)
             where given.kind = schema_ref.kind and given.ref = schema_ref.ref
         );
     insert into metl.schema_ref (schema_id, version, kind, ref, since)
     select _store_refs.schema_id, _store_refs.version, given.kind, given.ref, _store_refs.state
-    from metl._read_refs(schema, version, refs) as given
+    from unnest(_kinds, _refs) as given (kind, ref)
     on conflict (schema_id, version, kind, ref) where until is null do nothing;
 end $$;
 comment on function metl._store_refs(bigint, int, text, int, jsonb) is

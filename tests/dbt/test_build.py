@@ -176,7 +176,7 @@ def test_the_documentation_has_every_mart(golden: Dbt) -> None:
         columns = catalog[f"model.metl.{mart}"]["columns"]
         assert columns and all(column["comment"] for column in columns.values())
     exposures = golden.artifact("manifest")["exposures"].values()
-    assert {each["name"] for each in exposures} == {"map_stream", "console"}
+    assert {each["name"] for each in exposures} == {"map_stream", "load_stream", "console"}
 
 
 def test_every_model_is_documented_and_every_mart_under_contract(golden: Dbt) -> None:

@@ -5,7 +5,6 @@ translated by sqlglot and compared, not only the last step.
 """
 
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -17,6 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
+from metl.lineage import views
 from tests.dbt.conftest import Dbt
 from tests.matrix.test_history import PLAN_ONCE, STEPS, Connection, History
 
@@ -45,15 +45,9 @@ def dpm(compiled: Dbt) -> exp.Expr:
 
 
 @pytest.fixture(scope="module")
-def unfolded(root: Path, dpm: exp.Expr) -> exp.Expr:
+def unfolded(dpm: exp.Expr) -> exp.Expr:
     """dpm on the tables of schema metl, which are called metl_<name> outside of PostgreSQL."""
-    views = {
-        created.this.sql(): created.expression
-        for file in (root / "sql" / "views").glob("*.sql")
-        for created in sqlglot.parse(file.read_text(), read="postgres")
-        if isinstance(created, exp.Create)
-    }
-    query = exp.expand(dpm, views, dialect="postgres")
+    query = exp.expand(dpm, dict(views()), dialect="postgres")
     for select in query.find_all(exp.Select):
         if not select.expressions:  # only PostgreSQL can select nothing
             select.set("expressions", [exp.Literal.number(1)])

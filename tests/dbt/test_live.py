@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import precondition, rule, run_state_machine_as_test
 from psycopg.types.json import Jsonb
 
+from metl.install import install
 from tests.dbt.conftest import Dbt
 from tests.dbt.test_build import MARTS
 from tests.matrix.test_figures import GOLDEN
@@ -99,11 +100,42 @@ def test_a_reader_never_misses_a_mart_while_dbt_builds(built: Dbt) -> None:
     assert reading.rounds > 20 and writing.rounds > 20, "too little happened to mean anything"
 
 
+def test_a_reader_who_stays_holds_nobody_up(built: Dbt) -> None:
+    """As a tool does that leaves its transaction open: behind a build that waited for it, all others would wait."""
+    with (
+        psycopg.connect(built.dsn) as idle,
+        psycopg.connect(built.dsn, autocommit=True, options="-c statement_timeout=2s") as other,
+        Loop(lambda: [other.execute(f"select count(*) from metl_marts.{mart}".encode()) for mart in MARTS]) as reading,
+    ):
+        for mart in MARTS:
+            idle.execute(f"select count(*) from metl_marts.{mart}".encode())
+        built.succeed("build")
+    assert reading.rounds > 20
+
+
+def test_installing_again_disturbs_no_reader(built: Dbt) -> None:
+    with (
+        psycopg.connect(built.dsn, autocommit=True) as one,
+        psycopg.connect(built.dsn, autocommit=True) as other,
+        psycopg.connect(built.dsn, autocommit=True) as owner,
+        Loop(lambda: read_all(one, owner)) as reading,
+        Loop(lambda: other.execute("select * from metl_marts.dcpm").fetchall()) as reading_too,
+    ):
+        for _ in range(20):
+            assert install(built.dsn).migrations == []
+            time.sleep(0.1)
+    assert reading.rounds > 5 and reading_too.rounds > 5
+
+
 def test_what_others_build_on_a_mart_survives(built: Dbt) -> None:
     with psycopg.connect(built.dsn, autocommit=True) as owner:
         owner.execute("create view public.report as select entity, count(*) from metl_marts.dpm group by entity")
         owner.execute("create view public.cache as select schema from metl_marts.dcpm")
+        owner.execute("grant select on metl_marts.drpm to public")
         built.succeed("run", "--full-refresh")
+        assert owner.execute("select has_table_privilege('public', 'metl_marts.drpm', 'select')").fetchall() == [
+            (True,)
+        ]
         assert owner.execute("select count(*) from public.report").fetchall() == [(3,)]
         assert owner.execute("select count(*) from public.cache").fetchall() == [(3,)]
 
@@ -123,7 +155,12 @@ def test_column_sets_of_another_history_are_not_believed(built: Dbt) -> None:
     """METL installed anew counts its states from 1 again; what was built before must not show."""
     with psycopg.connect(built.dsn, autocommit=True) as connection:
         connection.execute("update metl_intermediate.column_sets set column_set = '[]', state_at = '2000-01-01'")
+        connection.execute("update metl_intermediate.column_sets set schema = 'gone' where schema = 's2'")
         assert connection.execute("select count(*) from metl_marts.dcpm where column_set = '[]'").fetchall() == [(0,)]
+        assert connection.execute("select distinct schema from metl_marts.dcpm order by 1").fetchall() == [
+            ("s1",),
+            ("s2",),
+        ]
 
 
 @pytest.mark.timeout(600)

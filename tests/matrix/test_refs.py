@@ -68,6 +68,8 @@ def test_refs_go_with_their_version(shop: Connection) -> None:
     set_refs(shop, 1, global_id=1)
     shop.execute("select metl.delete_schema_version('shop', 1)")
     assert refs(shop) == set()
+    set_refs(shop, 2, global_id=1)
+    assert refs(shop) == {(2, "global_id", "1")}
 
 
 def test_a_version_that_waits_keeps_its_refs_until_it_is_confirmed(shop: Connection) -> None:
@@ -99,11 +101,13 @@ def test_a_version_that_waits_keeps_its_refs_until_it_is_confirmed(shop: Connect
     ],
 )
 def test_refs_that_cannot_be_are_refused_by_name(shop: Connection, given: object, names: str) -> None:
+    set_refs(shop, 2, fingerprint="of another version")
     before = current_state(shop)
-    for call in ("set_refs('shop', 1, %s)", "add_schema_version('shop', 3, '[]', %s)"):
+    for call, version in (("set_refs('shop', 1, %s)", 1), ("add_schema_version('shop', 3, '[]', %s)", 3)):
         with pytest.raises(psycopg.errors.InvalidParameterValue) as refusal, shop.transaction():
             shop.execute(f"select metl.{call}".encode(), [Jsonb(given)])
-        assert names in (refusal.value.diag.message_primary or "")
+        said = refusal.value.diag.message_primary or ""
+        assert names in said and f"schema 'shop' version {version} " in said
         assert refusal.value.diag.message_hint
     assert current_state(shop) == before
 

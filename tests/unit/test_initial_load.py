@@ -268,3 +268,22 @@ def test_what_is_no_table_is_refused(name: str, dialect: str) -> None:
 )
 def test_what_somebody_may_have_meant(word: str, names: list[str], text: str) -> None:
     assert nearest(word, names) == text
+
+
+def test_what_may_not_be_exact_is_said() -> None:
+    feed = Feed(
+        "orders", 1, "order", 1,
+        {"whole": "integer", "day": "date", "name": "string"},
+        {
+            "whole": Source("price", "numeric", "decimal"),
+            "day": Source("at", "timestamp", "timestamp"),
+            "name": Source("name", "text", "string"),
+        },
+    )  # fmt: skip
+    for dialect in TYPES:
+        assert statement(feed, dialect).splitlines()[:4] == [
+            "-- orders version 1 → order version 1",
+            "-- may not be exact: whole, decimal to integer",
+            "-- may not be exact: day, timestamp to date",
+            "SELECT",
+        ]

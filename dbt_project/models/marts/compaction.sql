@@ -29,7 +29,9 @@ select
     dense.dpm,
     stored.dusb,
     stored.null_blocks,
-    1 - (stored.dusb + stored.null_blocks) / nullif(columns.attributes * rows.entity_attributes, 0)::numeric as ratio,
+    (
+        1 - (stored.dusb + stored.null_blocks) / nullif(columns.attributes * rows.entity_attributes, 0)::numeric
+    )::numeric(21, 20) as ratio,
     current_state.state
 from columns
 cross join rows

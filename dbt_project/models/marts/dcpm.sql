@@ -29,7 +29,9 @@ column_sets as (
         built.refs,
         built.column_set
     from {{ ref('column_sets') }} as built
-    where not exists (select 1 from changed where changed.schema = built.schema)
+    where
+        built.state = (select built_state.state from built_state)
+        and not exists (select 1 from changed where changed.schema = built.schema)
     union all
     select
         fresh.schema,

@@ -3,7 +3,8 @@
 import click
 
 from metl import dbt as project
-from metl.database import address, connect
+from metl import signals
+from metl.database import address
 from metl.home import Home
 
 
@@ -19,7 +20,5 @@ def dbt(context: click.Context, words: tuple[str, ...]) -> None:
 
     Everything dbt writes goes to METL_HOME/dbt.
     """
-    home = Home.from_environment()
-    dsn = address()
-    connect(dsn).close()  # a clear word if the database does not answer
-    context.exit(project.run(home, dsn, words).returncode)
+    with signals.all_interrupt():
+        context.exit(project.run(Home.from_environment(), address(), words).returncode)

@@ -27,7 +27,7 @@ def lineage(target: str, form: str | None) -> None:
     metl lineage dpm             every column, with the columns of tables that its values come from
     metl lineage dpm.attribute   one column, step by step
     """
-    model, _, column = target.partition(".")
+    model, _, column = target.removeprefix("metl_marts.").partition(".")
     if column and form == "openlineage":
         raise BadInput(f"OpenLineage describes whole models. Run: metl lineage {model} --openlineage")
     home = Home.from_environment()
