@@ -11,14 +11,13 @@ import duckdb
 import psycopg
 import pytest
 import sqlglot
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+from hypothesis import Phase
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from metl.lineage import views
 from tests.dbt.conftest import Dbt
-from tests.matrix.test_history import PLAN_ONCE, STEPS, Connection, History
+from tests.matrix.test_history import PLAN_ONCE, Connection, History, play
 
 HISTORIES = 20
 EVERY = 5  # steps
@@ -124,13 +123,5 @@ def test_three_engines_give_the_same_rows(
             def teardown(self) -> None:
                 connection.rollback()
 
-        profile = settings(
-            max_examples=HISTORIES,
-            derandomize=True,
-            stateful_step_count=STEPS,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            phases=[Phase.generate],
-        )
-        run_state_machine_as_test(Compared, settings=profile)
+        play(Compared, HISTORIES, phases=[Phase.generate])
     assert compared["spark"] >= ON_SPARK and compared["duckdb"] >= HISTORIES, compared

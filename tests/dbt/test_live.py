@@ -8,15 +8,14 @@ from typing import Any
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import precondition, rule
 from psycopg.types.json import Jsonb
 
 from metl.install import install
 from tests.dbt.conftest import Dbt
 from tests.dbt.test_build import MARTS
 from tests.matrix.test_figures import GOLDEN
-from tests.matrix.test_history import PLAN_ONCE, STEPS, Connection, History
+from tests.matrix.test_history import PLAN_ONCE, Connection, History, play
 from tests.matrix.test_roles import member
 
 HISTORIES = 15
@@ -214,14 +213,5 @@ def test_marts_follow_random_histories(dbt_on: Dbt) -> None:
             def teardown(self) -> None:
                 connection.rollback()
 
-        profile = settings(
-            max_examples=HISTORIES,
-            derandomize=True,
-            stateful_step_count=STEPS,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-            report_multiple_bugs=False,
-            phases=[Phase.generate, Phase.shrink],
-        )
-        run_state_machine_as_test(Derived, settings=profile)
+        play(Derived, HISTORIES)
     assert builds > HISTORIES
