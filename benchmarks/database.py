@@ -11,6 +11,7 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from metl import signals
 from metl.home import Home
 from metl.stack import parts, supervisor
 
@@ -21,14 +22,15 @@ def server() -> Iterator[str]:
     if given := os.environ.get("METL_DSN"):
         yield given
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with signals.all_interrupt(), tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder, "home"))
         stack = parts(home, ("postgres",))
         supervisor.up(home, stack, lambda _part, _text: None)
         try:
             yield stack[0].address
         finally:
-            supervisor.down(home, stack, lambda _part, _text: None)
+            with signals.undisturbed():
+                supervisor.down(home, stack, lambda _part, _text: None)
 
 
 @contextlib.contextmanager
