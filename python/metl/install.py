@@ -17,7 +17,7 @@ OLDEST_SERVER = 15
 ATTEMPTS = 30
 #: The views of METL and of its marts, each before those that it reads.
 FROM_ABOVE = r"""
-select pg_class.oid::regclass::text
+select pg_class.oid::regclass::text, relowner::regrole::text
 from pg_class inner join pg_namespace on relnamespace = pg_namespace.oid
 where relkind = 'v' and nspname in ('metl', 'metl_marts') and pg_has_role(relowner, 'usage')
 order by nspname desc, relname like '\_%', relname
@@ -69,9 +69,9 @@ def _run_between_readers(connection: psycopg.Connection, scripts: list[Path]) ->
         try:
             with connection.transaction():
                 connection.execute("set local lock_timeout = '300ms'")
-                for (view,) in connection.execute(FROM_ABOVE).fetchall():
+                for view, owner in connection.execute(FROM_ABOVE).fetchall():
                     # Changes nothing, but locks this view alone; "lock table" would lock what is below it too.
-                    connection.execute(f"alter view {view} reset (security_barrier)".encode())
+                    connection.execute(f"alter view {view} owner to {owner}".encode())
                 for script in scripts:
                     connection.execute(script.read_bytes())
             return

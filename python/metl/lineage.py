@@ -112,7 +112,7 @@ def compiled(home: Home, dsn: str) -> dict[str, Any]:
     done = dbt.run(home, dsn, ["--quiet", "--no-use-colors", "compile"], quiet=True)
     if done.returncode:
         # What require_metl has to say is a sentence of its own.
-        [*sentences] = (line.strip() for line in done.stdout.splitlines() if "Run: metl install" in line)
+        sentences = [line.strip() for line in done.stdout.splitlines() if "Run: metl install" in line]
         raise MetlError(
             sentences[0] if sentences else f"dbt cannot compile the models. It says:\n{done.stdout.strip()}"
         )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import psycopg
 import pytest
 from click.testing import CliRunner
@@ -122,3 +123,20 @@ def await_count(connection: psycopg.Connection, query: str, at_least: int = 0, a
     while not at_least <= (found := connection.execute(query.encode()).fetchone() or (0,))[0] <= at_most:
         assert time.monotonic() < end, found
         time.sleep(0.1)
+
+
+def test_lineage_leaves_no_dbt_behind(dbt_on: Dbt) -> None:
+    command = subprocess.Popen(
+        [sys.executable, "-m", "metl", "lineage", "dpm"],
+        env={**os.environ, "METL_DSN": dbt_on.dsn, "METL_HOME": str(dbt_on.home.path)},
+        text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    end = time.monotonic() + 30
+    while not (children := psutil.Process(command.pid).children()):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    command.send_signal(signal.SIGTERM)
+    said, _ = command.communicate(timeout=20)
+    assert command.returncode == 130 and "Interrupted" in said and "Traceback" not in said
+    gone, alive = psutil.wait_procs(children, timeout=10)
+    assert gone and not alive

@@ -120,9 +120,12 @@ def test_installing_again_disturbs_no_reader(built: Dbt) -> None:
         Loop(lambda: read_all(one, owner)) as reading,
         Loop(lambda: other.execute("select * from metl_marts.dcpm").fetchall()) as reading_too,
     ):
+        owner.execute("alter view metl_marts.dpm set (security_barrier)")
         for _ in range(20):
             assert install(built.dsn).migrations == []
             time.sleep(0.1)
+        options = owner.execute("select reloptions from pg_class where oid = 'metl_marts.dpm'::regclass").fetchall()
+        assert options == [(["security_barrier=true"],)], "what somebody set on a mart stays"
     assert reading.rounds > 5 and reading_too.rounds > 5
 
 

@@ -34,6 +34,7 @@ CASES = [
     *moments("timestamp", "timestamptz"),
     Case(f"cast('{LONGEST}' as decimal(38, 0))", "numeric", "decimal", "decimal", LONGEST),
     Case("cast(0.1234567890123456 as double)", "float8", "float", "float", 0.1234567890123456),
+    Case("cast(123456789.123 as double)", "float8", "float", "decimal", Decimal("123456789.123")),
     Case("cast('\\x01\\x02' as blob)", "bytea", "bytes", "bytes", b"\x01\x02"),
     Case("cast('10:11:12.123456' as time)", "time", "time", "time", time(10, 11, 12, 123456)),
     Case("'10:11:12'", "text", "string", "time", time(10, 11, 12)),

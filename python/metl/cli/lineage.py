@@ -6,7 +6,7 @@ import click
 from rich.markup import escape
 from rich.tree import Tree
 
-from metl import openlineage
+from metl import openlineage, signals
 from metl.cli.display import console, print_json, table
 from metl.database import address, connect
 from metl.errors import BadInput
@@ -32,7 +32,7 @@ def lineage(target: str, form: str | None) -> None:
         raise BadInput(f"OpenLineage describes whole models. Run: metl lineage {model} --openlineage")
     home = Home.from_environment()
     dsn = address()
-    with connect(dsn) as connection:
+    with signals.all_interrupt(), connect(dsn) as connection:
         click.echo("Compiling the models, which takes some seconds.", err=True)
         known = Lineage(compiled(home, dsn), tables(connection))
         if form == "openlineage":
