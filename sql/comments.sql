@@ -2,9 +2,12 @@
 do $$
 declare
     _column record;
+    -- In parts: a function takes at most 100 arguments.
     _meaning constant jsonb := jsonb_build_object(
         'schema', 'Extraction schema: one table or event of a service.',
-        'version', 'Version of the extraction schema or, in entity_versions and plans, of what is named.',
+        'version',
+        'Version of the extraction schema; in entity_versions and plans of what is named, '
+        'in topics and topic_rules the one that plain messages are of.',
         'attribute', 'Attribute of the schema version; null in a null block.',
         'entity', 'Business entity of the canonical data model.',
         'entity_version', 'Version of the entity.',
@@ -20,7 +23,9 @@ declare
         'is_live', 'Whether the version still is in the matrix.',
         'added', 'State in which the version came.',
         'deleted', 'State in which the version went; null while it is live.',
-        'state', 'State: in states the one described, in notices the one of the change, in plans the one it became.',
+        'state',
+        'State: in states the one described, in notices the one of the change, in plans the one it became, '
+        'in jobs and job_batches the one that mapped.',
         'cause', 'Function that made the change.',
         'who', 'Who made the change.',
         'at', 'When the change was made.',
@@ -42,6 +47,40 @@ declare
         'policy', 'auto, confirm or freeze.',
         'set_by', 'Who set it.',
         'set_at', 'When it was set.'
+    ) || jsonb_build_object(
+        'topic', 'Topic of Kafka.',
+        'pattern', 'Topic, or a pattern of topics in which * stands for any run of characters.',
+        'format', 'What names the version of a message, as in metl.set_topic.',
+        'payload', 'debezium (envelopes with before and after) or flat (the payload itself is the row).',
+        'since', 'State in which it was set.',
+        'job', 'Name of the job.',
+        'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
+        'instance', 'One run of the job, from its start to its end.',
+        'about', 'What the job tells about itself; no secrets.',
+        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed.',
+        'reason', 'Why it has this status, if it said why.',
+        'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
+        'started_at', 'When the current instance began.',
+        'status_at', 'When the status was said.',
+        'last_batch', 'Number of the batch that ended last.',
+        'last_batch_at', 'When that batch ended.',
+        'states_behind', 'How many states have come since the one that mapped the last batch.',
+        'batch', 'Number of the batch.',
+        'began_at', 'When the batch began.',
+        'ended_at', 'When the batch ended.',
+        'rows_in', 'Messages that came; in jobs to the current instance.',
+        'rows_out', 'Messages that were sent; in jobs by the current instance.',
+        'rows_filtered', 'Messages that map nothing, on purpose; in jobs those of the current instance.',
+        'dead', 'Messages that became dead letters: in job_batches by reason, in jobs in all since the current instance began.',
+        'dead_by_reason', 'The dead letters since the current instance began, by reason.',
+        'rows_per_second', 'Messages that came in the last batch, for each second that it took.',
+        'latency_ms', 'From the time in the message until it was sent, of one in eight, in milliseconds: p50, p90, p99 and max; '
+        'in jobs of the last batch in which messages came.',
+        'matrix_rows', 'Column sets that the batch held in memory.',
+        'matrix_bytes', 'How large they were.',
+        'lag', 'Messages that had come but were not read yet, when the batch ended.',
+        'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
+        'the first is null where the partition is read for the first time.'
     );
 begin
     for _column in
@@ -94,3 +133,13 @@ comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A d
 comment on constraint schema_ref_kind on metl.schema_ref is
 'What registries and converters put on the wire; a configured version needs no ref.';
 comment on constraint schema_ref_ends_after_it_begins on metl.schema_ref is 'Each change is a state of its own.';
+comment on constraint topic_rule_format on metl.topic_rule is 'What can be on the wire.';
+comment on constraint topic_rule_payload on metl.topic_rule is 'Rows of tables come in envelopes, events do not.';
+comment on constraint topic_rule_schema_is_of_one_topic on metl.topic_rule is
+'Several topics do not carry the same schema by accident.';
+comment on constraint topic_rule_version_is_of_plain on metl.topic_rule is
+'Messages of the other formats name their version themselves.';
+comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Each change is a state of its own.';
+comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
+comment on constraint job_status on metl.job is
+'halted waits for somebody, failed broke off, stopped was told to; the others go on.';

@@ -14,7 +14,8 @@ declare
         ['view', 'entity_versions, entity_attributes',            'x', 'x', 'x'],
         ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
         ['view', 'states, schema_changes',                        'x', 'x', 'x'],
-                ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
+        ['view', 'topics, topic_rules, jobs, job_batches',        'x', 'x', 'x'],
+        ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
@@ -23,7 +24,10 @@ declare
         ['call', 'add_schema_version, delete_schema_version, set_refs', '',  '',  'x'],
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
-        ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x']
+        ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
+        ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
+        ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
+        ['call', 'stop_job',                                      '',  'x', 'x']
     ];
     _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];
     _line text[];

@@ -10,6 +10,8 @@
 \ir migrations/005_policies.sql
 \ir migrations/006_row_types.sql
 \ir migrations/007_refs.sql
+\ir migrations/008_topics.sql
+\ir migrations/009_jobs.sql
 \ir types.sql
 
 -- Taking turns
@@ -25,6 +27,8 @@
 \ir private/read_mapping.sql
 \ir private/read_block.sql
 \ir private/read_refs.sql
+\ir private/check_topic.sql
+\ir private/read_progress.sql
 
 -- The matrix: stored blocks and what they unfold to
 \ir private/content.sql
@@ -86,6 +90,24 @@
 \ir functions/set_blocks.sql
 \ir functions/confirm_plan.sql
 \ir functions/reject_plan.sql
+
+-- Topics: how messages are read
+\ir functions/set_topic.sql
+\ir functions/unset_topic.sql
+\ir views/topics.sql
+
+-- Jobs: what runs, and how it goes
+\ir views/held.sql
+\ir private/require_job.sql
+\ir private/hold.sql
+\ir private/refuse_to_start.sql
+\ir private/add_counts.sql
+\ir functions/start_job.sql
+\ir functions/begin_batch.sql
+\ir functions/report_job.sql
+\ir functions/record_batch.sql
+\ir functions/stop_job.sql
+\ir views/jobs.sql
 
 -- States
 \ir views/states.sql

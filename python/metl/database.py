@@ -19,16 +19,17 @@ def address() -> str:
     return postgres.address
 
 
-def connect(dsn: str) -> psycopg.Connection:
+def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connection:
+    """`variable` is where somebody may have said it wrong."""
     try:
-        return psycopg.connect(dsn)
+        return psycopg.connect(dsn, **line)  # type: ignore[arg-type]
     except psycopg.ProgrammingError:
         # Its own words would repeat the address, password and all.
-        raise BadInput("METL_DSN is not an address that PostgreSQL can read.") from None
+        raise BadInput(f"{variable} is not an address that PostgreSQL can read.") from None
     except psycopg.Error as error:
         reason = " ".join(str(error).split()).rstrip("?.")
         raise MetlError(
-            f"The database does not answer: {reason}. Is METL_DSN right, or the local one up (`metl up postgres`)?"
+            f"The database does not answer: {reason}. Is {variable} right, or the local one up (`metl up postgres`)?"
         ) from None
 
 

@@ -1,16 +1,23 @@
-"""The main path end to end on the local stack: a table changes, its schema gets a version, the matrix follows."""
+"""The main path end to end on the local stack: a table changes, the matrix follows, every row comes out mapped."""
 
 import asyncio
+import contextlib
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
+from confluent_kafka import Consumer, TopicPartition
 from psycopg.conninfo import conninfo_to_dict
-from pyspark.sql import functions as f
 
-from metl import dbt, debezium, jars, rest, spark
+from metl import dbt, debezium, jars, rest
 from metl.errors import MetlError
 from metl.home import Home
 from metl.install import install
@@ -26,7 +33,7 @@ AFTER = [
     "insert into customer values (4, 'Dan', 'dan@example.org')",
     "update customer set email = 'ada@example.org' where id = 1",
 ]
-CHANGES_BEFORE, CHANGES_AFTER = 3, 2
+LATE = "insert into customer values (5, 'Eve', 'eve@example.org')"
 ENTITY = [
     {"name": "number", "type": "integer", "description": "Number under which the person is known"},
     {"name": "full_name", "type": "string", "description": "Name as the person writes it"},
@@ -40,6 +47,15 @@ ONES = [
     (2, "id", "number"),
     (2, "name", "full_name"),
 ]
+# What comes out: the operation, the version of the schema, the person.
+MAPPED = [
+    ("r", 1, {"number": 1, "full_name": "Ada"}),
+    ("r", 1, {"number": 2, "full_name": "Bob", "remark": "likes tea"}),
+    ("r", 1, {"number": 3, "full_name": "Cleo"}),
+    ("c", 2, {"number": 4, "full_name": "Dan"}),
+    ("u", 2, {"number": 1, "full_name": "Ada"}),
+]
+MAPPED_LATE = ("c", 2, {"number": 5, "full_name": "Eve"})
 PATIENCE = 60.0
 
 
@@ -89,14 +105,20 @@ def play(home: Home, say: Callable[[str], None]) -> None:
     if dense != len(ONES):
         raise MetlError(f"The mart dpm should have {len(ONES)} ones, but has {dense}.")
 
-    ids = _versions(registry)
-    counts = _messages_by_id(kafka)
-    for version, global_id in sorted(ids.items()):
-        say(f"Spark reads {counts.get(global_id, 0)} messages of version {version} (schemaId {global_id}) from Kafka.")
-    expected = {ids[1]: CHANGES_BEFORE, ids[2]: CHANGES_AFTER}
-    if counts != expected:
-        raise MetlError(f"Messages by schemaId should be {expected}, but are {counts}.")
-    say(f"All {sum(counts.values())} row changes are accounted for.")
+    say("The live mapper starts.")
+    with _mapper(home):
+        records = _records(kafka, len(MAPPED))
+        for op, version, person in records:
+            say(f"cdm.person has {person} ({op}, from version {version}).")
+        if records != MAPPED:
+            raise MetlError(f"The mapper should have sent {MAPPED}, but sent {records}.")
+        _execute(postgres, LATE)
+        began = time.monotonic()
+        late = _records(kafka, len(MAPPED) + 1)[-1]
+        say(f"Another insert is there, mapped, after {time.monotonic() - began:.1f} s: {late[2]}.")
+        if late != MAPPED_LATE:
+            raise MetlError(f"The mapper should have sent {MAPPED_LATE}, but sent {late}.")
+    say(f"All {len(MAPPED) + 1} row changes are accounted for.")
 
 
 def _execute(dsn: str, *statements: str) -> None:
@@ -154,19 +176,49 @@ def _add_version(matrix: psycopg.Connection, registry: str, version: int) -> Non
         {"name": field["field"], "type": field.get("name") or field["type"], "optional": field["optional"]}
         for field in _fields(registry, version)
     ]
-    matrix.execute("select metl.add_schema_version(%s, %s, %s)", [TOPIC, version, json.dumps(attributes)])
+    refs = {"global_id": [str(_versions(registry)[version])]}
+    matrix.execute(
+        "select metl.add_schema_version(%s, %s, %s, %s)", [TOPIC, version, json.dumps(attributes), json.dumps(refs)]
+    )
 
 
-def _messages_by_id(kafka: str) -> dict[int, int]:
-    session = spark.local_session("metl demo")
+@contextlib.contextmanager
+def _mapper(home: Home) -> Iterator[None]:
+    """`metl map` beside us; told to stop at the end, and made to if it does not."""
+    words = [sys.executable, "-m", "metl", "map", "--topics", re.escape(TOPIC), "--duration", "2"]
+    environment = {**os.environ, "METL_HOME": str(home.path)}
+    with tempfile.TemporaryFile() as log:
+        mapper = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            yield
+            mapper.terminate()
+            code = mapper.wait(PATIENCE)
+        except (MetlError, subprocess.TimeoutExpired) as error:
+            log.seek(0)
+            raise MetlError(f"{error} The mapper says:\n{log.read().decode(errors='replace')}") from None
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(mapper.pid, signal.SIGKILL)
+            mapper.wait()
+        if code:
+            raise MetlError(f"The mapper ended with exit code {code}.")
+
+
+def _records(kafka: str, count: int) -> list[tuple[str, int, Any]]:
+    """The first records of the entity, once there are so many."""
+    consumer = Consumer({"bootstrap.servers": kafka, "group.id": "metl-demo", "enable.auto.commit": False})
+    consumer.assign([TopicPartition("cdm.person", 0, 0)])
+    found: list[tuple[str, int, Any]] = []
+    end = time.monotonic() + PATIENCE
     try:
-        messages = (
-            session.read.format("kafka")
-            .option("kafka.bootstrap.servers", kafka)
-            .option("subscribe", TOPIC)
-            .load()
-            .select(f.get_json_object(f.col("value").cast("string"), "$.schemaId").cast("int").alias("schema_id"))
-        )
-        return {row["schema_id"]: row["count"] for row in messages.groupBy("schema_id").count().collect()}
+        while len(found) < count:
+            if time.monotonic() > end:
+                raise MetlError(f"There are {len(found)} records of {count} in cdm.person after {PATIENCE:.0f} s.")
+            record = consumer.poll(0.1)
+            if record is not None and record.error() is None:
+                value = json.loads(record.value() or b"null")
+                version = dict(record.headers() or [])["metl.version"]
+                found.append((value["op"], int(version or 0), value["after"]))
     finally:
-        session.stop()
+        consumer.close()
+    return found

@@ -92,10 +92,17 @@ async def _fetch_anew(configuration: str, where: Path) -> None:
             fresh.rename(where)
 
 
-async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
+def of_spark() -> Path:
+    """The jars of Spark itself: of the one that runs us, or else of the package."""
+    if "SPARK_HOME" in os.environ:
+        return Path(os.environ["SPARK_HOME"]) / "jars"
     pyspark = importlib.util.find_spec("pyspark")
     assert pyspark is not None and pyspark.origin is not None, "pyspark is a dependency of METL"
-    ivy = Path(pyspark.origin).parent / "jars" / "*"
+    return Path(pyspark.origin).parent / "jars"
+
+
+async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
+    ivy = of_spark() / "*"
     try:
         await tool.run(
             "Ivy",

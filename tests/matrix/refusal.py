@@ -44,7 +44,7 @@ select metl.set_policy('bank', 'account', 'freeze');
 """
 VIEWS = [
     "schema_versions", "schema_attributes", "entity_versions", "entity_attributes", "decompaction", "dusb",
-    "notices", "states", "policies", "plans", "check()", "current_state()",
+    "notices", "states", "policies", "plans", "topics", "topic_rules", "check()", "current_state()",
 ]  # fmt: skip
 
 

@@ -176,10 +176,14 @@ def test_an_update_keeps_what_was_written(database: str) -> None:
         connection.execute("select metl.add_entity_version('order', 1, %s)", [attributes("c")])
         connection.execute("""select metl.set_block('orders', 1, 'order', 1, '{"c": "a"}')""")
         connection.execute("insert into metl.accepted_type (source_type, type) values ('our_money', 'decimal')")
+        connection.execute("select metl.set_topic('orders', 'plain', version => 1)")
+        connection.execute("select metl.start_job('map', '/checkpoint', gen_random_uuid())")
         queries = [
             b"select * from metl.decompaction",
             b"select * from metl.states",
             b"select * from metl.accepted_type",
+            b"select * from metl.topics",
+            b"select * from metl.jobs",
         ]
         before = [connection.execute(query).fetchall() for query in queries]
         install(database)

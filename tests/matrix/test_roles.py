@@ -90,7 +90,7 @@ def attributes(*names: str) -> list[dict[str, str]]:
     return [{"name": name, "type": "int32"} for name in names]
 
 
-#: A small history in which every writing function has its part.
+#: A small history in which every function that stewards write with has its part.
 HISTORY: list[tuple[Any, ...]] = [
     ("add_schema_version", "orders", 1, attributes("a", "b", "c")),
     ("add_schema_version", "orders", 2, attributes("a", "b", "c")),
@@ -109,6 +109,25 @@ HISTORY: list[tuple[Any, ...]] = [
     ("delete_schema_version", "orders", 1),
     ("add_entity_version", "order", 2, attributes("x", "y")),
     ("delete_entity_version", "order", 2),
+    ("set_topic", "orders", "plain", "flat"),
+    ("unset_topic", "orders"),
+]
+#: The same for what jobs call, the last of which is for stewards as well.
+INSTANCE = uuid.UUID(int=1)
+BATCH = {
+    "state": 0,
+    "began_at": "2026-01-01",
+    "ended_at": "2026-01-02",
+    "rows_in": 1,
+    "rows_out": 1,
+    "rows_filtered": 0,
+}
+JOB: list[tuple[Any, ...]] = [
+    ("start_job", "map", "/checkpoint", INSTANCE),
+    ("begin_batch", "map", INSTANCE),
+    ("record_batch", "map", INSTANCE, 0, BATCH),
+    ("report_job", "map", INSTANCE, "running"),
+    ("stop_job", "map"),
 ]
 #: The same for what only reads, to be called when the first six of the history have happened.
 READS: list[tuple[Any, ...]] = [
@@ -133,7 +152,8 @@ READS: list[tuple[Any, ...]] = [
 def test_the_steward_writes_through_every_writing_function(
     owner: psycopg.Connection, steward: psycopg.Connection
 ) -> None:
-    assert {each[0] for each in HISTORY} == set(functions(owner, f"{IS_PUBLIC} and provolatile = 'v'"))
+    writers = {each[0] for each in HISTORY} | {each[0] for each in JOB} - {"begin_batch"}
+    assert writers == set(functions(owner, f"{IS_PUBLIC} and provolatile = 'v'"))
     for each in HISTORY:
         call(steward, *each)
     assert call(steward, "check") == []
@@ -201,6 +221,27 @@ def test_nobody_makes_anything_in_the_schema(anybody: psycopg.Connection) -> Non
             anybody.execute(statement.encode())
 
 
+def test_jobs_start_and_tell_how_they_are(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as connection, member(connection, "metl_job") as job:
+        for each in JOB:
+            call(job, *each)
+        found = job.execute("select job, status, running, rows_in from metl.jobs").fetchall()
+        assert found == [("map", "stopping", True, 1)]
+        assert len(job.execute("select * from metl.job_batches").fetchall()) == 1
+        assert job.execute("select * from metl.topics, metl.topic_rules").fetchall() == []
+
+
+def test_only_jobs_do_what_jobs_do(owner: psycopg.Connection) -> None:
+    for role in ("metl_reader", "metl_steward"):
+        with member(owner, role) as connection:
+            for each in JOB[:-1]:
+                with pytest.raises(errors.InsufficientPrivilege):
+                    call(connection, *each)
+            refusal = errors.UndefinedObject if role == "metl_steward" else errors.InsufficientPrivilege
+            with pytest.raises(refusal):
+                call(connection, *JOB[-1])
+
+
 @pytest.mark.parametrize("role", ["metl_reader", "metl_job"])
 def test_readers_and_jobs_do_not_write(owner: psycopg.Connection, role: str) -> None:
     with member(owner, role) as connection:
@@ -211,7 +252,8 @@ def test_readers_and_jobs_do_not_write(owner: psycopg.Connection, role: str) -> 
 
 def test_readers_see_the_views_and_search(owner: psycopg.Connection) -> None:
     views = relations(owner, r"relkind = 'v' and relname not like '\_%'")
-    assert {each[0] for each in READS} | {"check"} == set(functions(owner, f"{IS_PUBLIC} and provolatile <> 'v'"))
+    readers = {each[0] for each in READS} | {"check", "begin_batch"}
+    assert readers == set(functions(owner, f"{IS_PUBLIC} and provolatile <> 'v'"))
     with member(owner, "metl_reader") as reader:
         for view in [*views, "type", "accepted_type"]:
             query = sql.SQL("select * from metl.{}").format(sql.Identifier(view))
@@ -243,6 +285,7 @@ def test_what_the_caller_puts_into_the_way_is_not_taken_for_ours(steward: psycop
     for each in HISTORY:
         call(steward, *each)
     assert call(steward, "check") == []
+    steward.execute("select * from metl.topics, metl.jobs")
     # Or else the role could not be dropped before its session has wound up.
     steward.execute("drop owned by current_user")
 

@@ -16,6 +16,8 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from metl import debezium, rest
+from metl.home import Home
+from metl.stack.postgres import ADMIN, Postgres
 from tests import topics
 from tests.stack.conftest import Metl, listening
 
@@ -129,10 +131,50 @@ def test_the_owner_of_the_database_is_no_superuser(metl: Metl) -> None:
     assert row == ("metl_owner", "metl", False, "logical")
 
 
+def test_jobs_log_in_as_somebody_who_may_nothing_else(metl: Metl, monkeypatch: pytest.MonkeyPatch) -> None:
+    metl("up", "postgres")
+    metl("install")
+    server = Postgres(Home(metl.home))
+    for variable in ("METL_DSN", "METL_JOB_DSN"):
+        monkeypatch.delenv(variable, raising=False)
+    assert_jobs_can_start(server)
+    # As an older METL has left it, while the server goes on.
+    with psycopg.connect(server.dsn(ADMIN, ADMIN)) as admin:
+        admin.execute("drop role metl_mapper")
+    for file in ("pgpass", "passwords.properties"):
+        kept = [line for line in (metl.home / file).read_text().splitlines(True) if "metl_mapper" not in line]
+        (metl.home / file).write_text("".join(kept))
+    assert "runs already" in metl("up", "postgres")
+    assert_jobs_can_start(server)
+
+
+def assert_jobs_can_start(server: Postgres) -> None:
+    with psycopg.connect(server.job_address, autocommit=True) as connection:
+        row = connection.execute(
+            "select current_user, current_database(), rolsuper or rolcreatedb or rolcreaterole or rolreplication "
+            "from pg_roles where rolname = current_user"
+        ).fetchone()
+        assert row == ("metl_mapper", "metl", False)
+        connection.execute("select metl.start_job('map', '/checkpoint', gen_random_uuid())")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute("select metl.set_topic('*')")
+
+
+def test_jobs_log_in_elsewhere_as_the_environment_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    server = Postgres(Home(tmp_path))
+    monkeypatch.delenv("METL_JOB_DSN", raising=False)
+    monkeypatch.setenv("METL_DSN", server.local_address)
+    assert "user=metl_mapper" in server.job_address, "`metl env` names the local one"
+    monkeypatch.setenv("METL_DSN", "host=elsewhere")
+    assert server.job_address == "host=elsewhere"
+    monkeypatch.setenv("METL_JOB_DSN", "host=elsewhere user=job")
+    assert server.job_address == "host=elsewhere user=job"
+
+
 def test_no_password_is_in_a_process_list_or_a_log(metl: Metl) -> None:
     metl("up", "postgres")
     passwords = re.findall(r"=(.+)", (metl.home / "passwords.properties").read_text())
-    assert len(passwords) == 2
+    assert len(passwords) == 3
     texts = [" ".join(process.cmdline()) for process in metl.processes()]
     texts += [path.read_text(errors="replace") for path in metl.home.glob("*/log*")]
     texts += [metl("env"), metl("status")]

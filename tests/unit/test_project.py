@@ -76,6 +76,9 @@ def test_the_wheel_brings_what_lies_outside_the_package(root: Path, tmp_path: Pa
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(build, cwd=root, check=True, capture_output=True)
     [wheel] = tmp_path.glob("*.whl")
-    assert {"metl/ivy.xml", "metl/sql/cluster.sql", "metl/dbt_project/dbt_project.yml"} <= set(
-        zipfile.ZipFile(wheel).namelist()
-    )
+    assert {
+        "metl/ivy.xml",
+        "metl/sql/cluster.sql",
+        "metl/dbt_project/dbt_project.yml",
+        "metl/spark_jobs/functions/Json.scala",
+    } <= set(zipfile.ZipFile(wheel).namelist())

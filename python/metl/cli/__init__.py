@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from metl import signals
-from metl.cli import dbt, demo, fetch, install, lineage, sql, stack
+from metl.cli import dbt, demo, fetch, install, jobs, lineage, live, sql, stack
 from metl.errors import MetlError
 
 
@@ -41,6 +41,7 @@ def main() -> None:
       METL_HOME      where the local stack keeps its data (default: .metl in this folder)
       METL_CACHE     where downloaded jars are kept (default: ~/.cache/metl)
       METL_DSN       a PostgreSQL to use instead of the local one
+      METL_JOB_DSN   the same as a member of metl_job, for `metl map`
       METL_KAFKA     a Kafka to use instead, host:port
       METL_REGISTRY  an Apicurio registry to use instead, http://host:port
       METL_CONNECT   a Kafka Connect to use instead, http://host:port
@@ -53,6 +54,6 @@ def main() -> None:
 
 for command in (
     *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
-    *(install.install, dbt.dbt, lineage.lineage, sql.sql, demo.demo),
+    *(install.install, dbt.dbt, lineage.lineage, sql.sql, live.map_, jobs.jobs, demo.demo),
 ):
     main.add_command(command)

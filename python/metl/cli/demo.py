@@ -1,12 +1,10 @@
 """metl demo: the main path end to end."""
 
-import contextlib
 import shutil
 import sys
 import time
 
 import click
-import psutil
 
 from metl import demo as story
 from metl import signals
@@ -38,17 +36,8 @@ def demo(keep: bool) -> None:
             raise
         finally:
             with signals.undisturbed():
-                _end_spark()
                 if not keep:
                     supervisor.down(home, stack, report)
     if keep:
         click.echo(f"Everything runs on. Its addresses:  METL_HOME={home.path} {sys.argv[0]} env")
         click.echo(f"Stop it with:                       METL_HOME={home.path} {sys.argv[0]} down")
-
-
-def _end_spark() -> None:
-    """An interrupted start of Spark leaves its Java behind, which nobody would find again."""
-    for child in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if any("org.apache.spark" in word for word in child.cmdline()):
-                child.kill()

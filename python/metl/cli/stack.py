@@ -14,6 +14,7 @@ from metl.cli.display import console, print_json, table
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack import KINDS, parts, supervisor
+from metl.stack.postgres import Postgres
 
 PART_NAMES = ", ".join(kind.name for kind in KINDS)
 COLOURS = {"up": "green", "elsewhere": "green", "died": "red", "silent": "red", "unreachable": "red", "down": "dim"}
@@ -97,3 +98,5 @@ def env() -> None:
     for part in parts(home):
         if part.is_elsewhere or part.daemon.process():
             click.echo(f"export {part.variable}={shlex.quote(part.address)}")
+        if isinstance(part, Postgres) and part.daemon.process():
+            click.echo(f"export METL_JOB_DSN={shlex.quote(part.job_address)}")

@@ -84,6 +84,8 @@ listeners=PLAINTEXT://{broker},CONTROLLER://{controller}
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
 advertised.listeners=PLAINTEXT://{broker}
 log.dirs={self._data}
+# A dead letter is its message and some headers: larger than the largest message that the default lets in.
+message.max.bytes=4194304
 # One broker: nothing to replicate to, nobody to wait for.
 offsets.topic.replication.factor=1
 offsets.topic.num.partitions=4

@@ -23,6 +23,7 @@ from metl.stack.part import Part, Say
 
 ADMIN = "postgres"
 OWNER = "metl_owner"
+MAPPER = "metl_mapper"
 DATABASE = "metl"
 NOBODY = 65_534
 ORPHAN_PATIENCE = 10.0
@@ -46,6 +47,12 @@ class Postgres(Part):
     @property
     def local_address(self) -> str:
         return self.dsn(OWNER, DATABASE)
+
+    @property
+    def job_address(self) -> str:
+        """What jobs log in with: METL_JOB_DSN, or else METL_DSN if that is elsewhere, or else a role of their own."""
+        given = os.environ.get("METL_JOB_DSN")
+        return given or (self.address if self.is_elsewhere else self.dsn(MAPPER, DATABASE))
 
     def dsn(self, user: str, database: str) -> str:
         """Names the password's file instead of holding the password."""
@@ -97,14 +104,20 @@ class Postgres(Part):
             raise ConnectionError("it is not an address that PostgreSQL can read") from None
 
     async def welcome(self) -> None:
-        """An owner who is no superuser, with a database: what METL works as."""
+        """An owner who is no superuser, with a database: what METL works as. And whom its jobs log in as."""
+        # Again, for a server that an older METL has started.
+        self._write_pgpass()
         await tool.run(
             "sql/cluster.sql",
             [
                 *(binaries() / "psql", "-d", self.dsn(ADMIN, ADMIN)),
                 *("--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-f", resources.path("sql") / "cluster.sql"),
             ],
-            env={**os.environ, "METL_PASSWORD": self.home.password(OWNER)},
+            env={
+                **os.environ,
+                "METL_PASSWORD": self.home.password(OWNER),
+                "METL_MAPPER_PASSWORD": self.home.password(MAPPER),
+            },
         )
 
     def launcher(self) -> Sequence[str]:
@@ -116,7 +129,7 @@ class Postgres(Part):
         return AS_NOBODY if self.data.stat().st_uid == NOBODY else IN_NAMESPACE
 
     def _write_pgpass(self) -> None:
-        users = [ADMIN, OWNER]
+        users = [ADMIN, OWNER, MAPPER]
         lines = [f"127.0.0.1:{self.port}:*:{user}:{self.home.password(user)}\n" for user in users]
         write_private(self.home.path / "pgpass", "".join(lines))
 

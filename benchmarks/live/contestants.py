@@ -1,0 +1,133 @@
+"""Who is measured, each as a process of its own: an echo loop, Spark copying, the mapper."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from traffic import TOPIC, end_offset, make_topics
+
+from metl import signals
+from metl.home import Home
+from metl.install import install
+from metl.stack import parts, supervisor
+
+HERE = Path(__file__).parent
+METL = Path(sys.executable).with_name("metl")
+DURATION = 60.0
+PATIENCE = 180.0
+
+
+@dataclass
+class Stack:
+    home: Home
+    postgres: str
+    kafka: str
+
+
+@contextlib.contextmanager
+def running_stack() -> Iterator[Stack]:
+    with signals.all_interrupt(), tempfile.TemporaryDirectory() as folder:
+        home = Home(Path(folder, "home"))
+        started = parts(home, ("postgres", "kafka"))
+        supervisor.up(home, started, lambda _part, _text: None)
+        try:
+            postgres, kafka = (part.address for part in started)
+            install(postgres)
+            yield Stack(home, postgres, kafka)
+        finally:
+            with signals.undisturbed():
+                supervisor.down(home, started, lambda _part, _text: None)
+
+
+@dataclass
+class Contestant:
+    name: str
+    stack: Stack
+    source: str
+    target: str
+    #: When its batches ended, in seconds since 1970.
+    boundaries: Callable[[], list[float]] = list
+
+    def catch_up(self) -> float:
+        """Seconds until all that was sent has come through, each message once in its target."""
+        began = time.monotonic()
+        while end_offset(self.stack.kafka, self.target) < end_offset(self.stack.kafka, self.source):
+            if time.monotonic() - began > PATIENCE:
+                raise SystemExit(f"The {self.name} is still behind after {PATIENCE} s.")
+            time.sleep(0.1)
+        return time.monotonic() - began
+
+
+@contextlib.contextmanager
+def _program(home: Home, *words: str | Path) -> Iterator[None]:
+    """Runs beside us, and is ended."""
+    environment = {**os.environ, "METL_HOME": str(home.path)}
+    with tempfile.TemporaryFile() as log:
+        process = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        try:
+            yield
+            if process.poll() is not None:
+                log.seek(0)
+                raise SystemExit(f"{words[1]} ended: {log.read().decode()[-2000:]}")
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@contextlib.contextmanager
+def echo(stack: Stack) -> Iterator[Contestant]:
+    make_topics(stack.kafka, "echo.in", "echo.out")
+    with _program(stack.home, sys.executable, HERE / "echo.py", stack.kafka, "echo.in", "echo.out"):
+        yield Contestant("echo loop", stack, "echo.in", "echo.out")
+
+
+@contextlib.contextmanager
+def copy(stack: Stack) -> Iterator[Contestant]:
+    make_topics(stack.kafka, "copy.in", "copy.out")
+    checkpoint, progress = (Path(tempfile.mkdtemp(dir=stack.home.path), name) for name in ("checkpoint", "progress"))
+    words = (stack.kafka, "copy.in", "copy.out", checkpoint, str(DURATION), progress)
+
+    def boundaries() -> list[float]:
+        return [json.loads(line) for line in progress.read_text().splitlines()]
+
+    with _program(stack.home, sys.executable, HERE / "copy_stream.py", *words):
+        yield Contestant("Spark copy", stack, "copy.in", "copy.out", boundaries)
+
+
+@contextlib.contextmanager
+def mapper(stack: Stack) -> Iterator[Contestant]:
+    """It goes on from where the one before it was."""
+    checkpoint = stack.home.path / "checkpoint"
+    words = ("--topics", TOPIC, "--checkpoint", checkpoint, "--duration", str(DURATION))
+
+    def boundaries() -> list[float]:
+        with psycopg.connect(stack.postgres) as connection:
+            rows = connection.execute("select extract(epoch from ended_at)::float8 from metl.job_batches").fetchall()
+        return [at for (at,) in rows]
+
+    one = Contestant("mapper", stack, TOPIC, "cdm.person", boundaries)
+    with _program(stack.home, METL, "map", *words):
+        yield one
+        one.catch_up()
+        subprocess.run([METL, "jobs", "stop", "map"], env={**os.environ, "METL_HOME": str(stack.home.path)}, check=True)
+        _await_stop(stack)
+
+
+def _await_stop(stack: Stack) -> None:
+    """After its batch, so that nothing is sent twice by the next one."""
+    end = time.monotonic() + DURATION + 30
+    with psycopg.connect(stack.postgres, autocommit=True) as connection:
+        while connection.execute("select running from metl.jobs").fetchall() != [(False,)]:
+            if time.monotonic() > end:
+                raise SystemExit("The mapper does not stop.")
+            time.sleep(0.5)

@@ -1,0 +1,33 @@
+"""The rival that maps nothing: Spark in real-time mode, with the mapper's own settings, from topic to topic."""
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "spark_jobs"))
+
+from mapper import kafka
+from mapper.session import session
+from mapper.settings import Settings
+
+
+def main(brokers: str, source: str, target: str, checkpoint: str, duration: str, boundaries: str) -> None:
+    """Writes to a file when each batch ended, in seconds since 1970."""
+    settings = Settings(
+        topics=source, job="copy", checkpoint=checkpoint, brokers=brokers, duration=float(duration), prefix="entity."
+    )
+    with session(settings) as spark, Path(boundaries).open("w", encoding="utf-8") as ends:
+        records = kafka.read(spark, settings).select("key", "value", "headers")
+        query = kafka.write(records, settings).option("topic", target).start()
+        batches = 0
+        while query.isActive:
+            time.sleep(0.1)
+            progress = query.lastProgress
+            if progress is not None and progress["batchId"] >= batches:
+                batches = progress["batchId"] + 1
+                ends.write(f"{time.time()}\n")
+                ends.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

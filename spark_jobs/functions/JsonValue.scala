@@ -1,0 +1,17 @@
+package metl
+
+import java.util.Arrays
+
+import org.apache.spark.sql.api.java.UDF1
+
+/** The one JSON value in some bytes, without the space around it; null if they are not that. */
+class JsonValue extends UDF1[Array[Byte], Array[Byte]] {
+  override def call(bytes: Array[Byte]): Array[Byte] = {
+    if (bytes == null) return null
+    val begin = Json.space(bytes, 0)
+    val end = Json.value(bytes, begin)
+    if (end == Json.Malformed || Json.space(bytes, end) != bytes.length) null
+    else if (begin == 0 && end == bytes.length) bytes
+    else Arrays.copyOfRange(bytes, begin, end)
+  }
+}

@@ -1,0 +1,53 @@
+package metl
+
+import java.util.{Arrays, HashMap}
+
+/** Where the names and values of an object's members are. */
+private[metl] final class Members(val bytes: Array[Byte]) {
+  private var places = new Array[Int](64)
+  var count = 0
+
+  def add(name: Int, nameEnd: Int, begin: Int, end: Int): Unit = {
+    if (4 * count == places.length) places = Arrays.copyOf(places, 2 * places.length)
+    places(4 * count) = name
+    places(4 * count + 1) = nameEnd
+    places(4 * count + 2) = begin
+    places(4 * count + 3) = end
+    count += 1
+  }
+
+  def name(member: Int): Int = places(4 * member)
+  def nameEnd(member: Int): Int = places(4 * member + 1)
+  def begin(member: Int): Int = places(4 * member + 2)
+  def end(member: Int): Int = places(4 * member + 3)
+
+  /** The member that has the name of this JSON string; of several the last one, as everywhere; -1 if there is none. */
+  def find(string: Array[Byte], from: Int, end: Int): Int =
+    if (count > Members.Few) byName.getOrDefault(Text.of(string, from, end), -1)
+    else {
+      var member = count - 1
+      while (member >= 0 && !Text.isSame(bytes, name(member), nameEnd(member), string, from, end)) member -= 1
+      member
+    }
+
+  private lazy val byName: HashMap[String, Int] = {
+    val found = new HashMap[String, Int](2 * count)
+    for (member <- 0 until count) found.put(Text.of(bytes, name(member), nameEnd(member)), member)
+    found
+  }
+}
+
+private[metl] object Members {
+  // Up to here, looking at each is faster than making a table of them.
+  private val Few = 24
+
+  /** Null unless the bytes are one whole object. */
+  def of(bytes: Array[Byte]): Members = {
+    if (bytes == null) return null
+    val begin = Json.space(bytes, 0)
+    if (begin == bytes.length || bytes(begin) != '{') return null
+    val found = new Members(bytes)
+    val end = Json.members(bytes, begin, 0, found)
+    if (end == Json.Malformed || Json.space(bytes, end) != bytes.length) null else found
+  }
+}

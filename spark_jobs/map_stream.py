@@ -1,0 +1,139 @@
+"""The live mapper: messages of many topics in, records of entities out, each batch under one known state.
+
+spark-submit --jars … spark_jobs/map_stream.py --topics 'shop\\..*' --checkpoint s3a://…   on a cluster
+metl map --topics 'shop\\..*'                                                             on this machine
+"""
+
+import os
+import uuid
+
+import click
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mapper import kafka, matrix
+from mapper.control import Control
+from mapper.count import count
+from mapper.frame import frame
+from mapper.identify import identify
+from mapper.look_up import look_up
+from mapper.map_values import map_values
+from mapper.route import route
+from mapper.session import session
+from mapper.settings import TRIGGERS, Settings, read_kafka_options
+from mapper.supervise import supervise
+from mapper.warm_up import warm_up
+from metl.errors import MetlError
+
+
+def records(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataFrame:
+    """The whole mapping, from topics to topics."""
+    known = matrix.prepare(matrix.read(spark, jdbc, settings.job, instance), settings.prefix)
+    identified = identify(kafka.read(spark, settings), known)
+    found = look_up(identified, known, halt_on_unknown_version=settings.unknown_version == "halt")
+    return count(route(map_values(frame(found, settings.job)), settings.dead_letters))
+
+
+def query(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataStreamWriter:
+    return kafka.write(records(spark, settings, jdbc, instance), settings)
+
+
+def start(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> StreamingQuery:
+    return query(spark, settings, jdbc, instance).queryName(settings.job).start()
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--topics", required=True, help="Which topics to map: a regular expression that matches whole names.")
+@click.option("--job", default="map", show_default=True, help="The name under which `metl jobs` shows it.")
+@click.option(
+    "--checkpoint",
+    required=True,
+    help="Folder where it keeps how far it is, one for each job. Metl map has one by itself.",
+)
+@click.option(
+    "--trigger",
+    type=click.Choice(TRIGGERS),
+    default="real-time",
+    show_default=True,
+    help="Map messages as they come, or in batches; available-now ends when all that was there is mapped.",
+)
+@click.option(
+    "--duration",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Seconds between two commits in real time: new states are taken up there.",
+)
+@click.option(
+    "--from",
+    "starting",
+    type=click.Choice(["earliest", "latest"]),
+    default="earliest",
+    show_default=True,
+    help="Where to begin without a checkpoint.",
+)
+@click.option(
+    "--unknown-version",
+    type=click.Choice(["dead-letter", "halt"]),
+    default="dead-letter",
+    show_default=True,
+    help="What to do with a message whose version the matrix does not know.",
+)
+@click.option(
+    "--prefix", default="cdm.", show_default=True, help="Entities go to topics of this prefix and their name."
+)
+@click.option("--dead-letters", default="metl.dead", show_default=True, help="The topic of what cannot be mapped.")
+@click.option(
+    "--kafka",
+    "brokers",
+    envvar="METL_KAFKA",
+    required=True,
+    help="host:port of Kafka [env: METL_KAFKA]. Metl map knows that of `metl up`.",
+)
+@click.option(
+    "--kafka-config",
+    envvar="METL_KAFKA_CONFIG",
+    type=click.Path(dir_okay=False),
+    help="File of Kafka client properties (TLS, SASL), for reading and writing [env: METL_KAFKA_CONFIG].",
+)
+@click.option(
+    "--kafka-option", "options", multiple=True, metavar="NAME=VALUE", help="One such property, if not secret."
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(1, 65535),
+    help="Serve Spark's metrics for Prometheus at http://127.0.0.1:PORT/metrics/prometheus.",
+)
+def main(
+    topics: str, job: str, checkpoint: str, trigger: str, duration: float, starting: str, unknown_version: str,
+    prefix: str, dead_letters: str, brokers: str, kafka_config: str | None, options: tuple[str, ...],
+    metrics_port: int | None,
+) -> None:  # fmt: skip
+    """Map the messages of topics to the entities of the canonical data model, until told to stop.
+
+    The matrix comes from METL_JOB_DSN (a member of metl_job) or METL_DSN. The first Ctrl-C or SIGTERM lets the
+    current batch finish and commit, so that nothing is sent twice; a second one ends it at once.
+    """
+    settings = Settings(
+        topics=topics, job=job, checkpoint=checkpoint, trigger=trigger, duration=duration, starting=starting,
+        unknown_version=unknown_version, prefix=prefix, dead_letters=dead_letters, brokers=brokers,
+        kafka_options=read_kafka_options(kafka_config, options), metrics_port=metrics_port,
+    )  # fmt: skip
+    kafka.require(settings)
+    instance = str(uuid.uuid4())
+    with (
+        Control.open(settings, instance) as control,
+        session(settings) as spark,
+        warm_up(lambda idle: query(spark, idle, control.jdbc, instance).start(), settings),
+    ):
+        supervise(lambda: start(spark, settings, control.jdbc, instance), control, settings, say=click.echo)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except MetlError as error:
+        click.echo(f"Error: {error}", err=True)
+        # spark-submit passes on what the process ends with.
+        os._exit(error.exit_code)

@@ -1,0 +1,74 @@
+"""Where messages come from and records go to."""
+
+import re
+import socket
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from mapper.settings import Settings
+from metl.errors import MetlError
+
+PATIENCE = 5.0
+# A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
+# More than this the client's buffer does not take.
+LARGEST = str(32 * 1024 * 1024)
+
+
+def require(settings: Settings) -> None:
+    """Raises if nobody listens there: Spark would find out after minutes."""
+    complaints = []
+    for server in settings.brokers.split(","):
+        host, _, port = server.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
+            return
+        except ValueError:
+            complaints.append(f"{server.strip()} is not host:port")
+        except OSError as error:
+            complaints.append(f"{server.strip()}: {error.strerror or error}")
+    raise MetlError(f"Kafka does not answer ({'; '.join(complaints)}). Is --kafka or METL_KAFKA right, and is it up?")
+
+
+def read(spark: SparkSession, settings: Settings) -> DataFrame:
+    """key, value, topic, partition, offset, timestamp and headers of every message."""
+    return (
+        spark.readStream.format("kafka")
+        .options(**_options(settings))
+        # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
+        .option("subscribePattern", _pattern(settings))
+        .option("startingOffsets", settings.starting)
+        .option("includeHeaders", "true")
+        # Offsets that are gone before they were read are an error, never a silent gap.
+        .option("failOnDataLoss", "true")
+        .load()
+        .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+    )
+
+
+def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
+    """Entities and dead letters by one sink: the topic is a column."""
+    writer = (
+        records.writeStream.format("kafka")
+        .options(**{"kafka.max.request.size": LARGEST, **_options(settings)})
+        .option("checkpointLocation", settings.checkpoint)
+        .outputMode("update")
+    )
+    if settings.trigger == "real-time":
+        return writer.trigger(realTime=f"{round(settings.duration * 1000)} milliseconds")  # type: ignore[call-overload,no-any-return]
+    if settings.trigger == "micro-batch":
+        return writer.trigger(processingTime="0 seconds")
+    return writer.trigger(availableNow=True)
+
+
+def _options(settings: Settings) -> dict[str, str]:
+    return {
+        "kafka.bootstrap.servers": settings.brokers,
+        **{f"kafka.{name}": value for name, value in (settings.kafka_options or {}).items()},
+    }
+
+
+def _pattern(settings: Settings) -> str:
+    """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
+    own = f"{re.escape(settings.prefix)}|{re.escape(settings.dead_letters)}$"
+    return f"^(?!{own})(?:{settings.topics})$"

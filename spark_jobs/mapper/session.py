@@ -1,0 +1,135 @@
+"""The Spark session that a mapper runs in: the one of spark-submit, or else one on this machine."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.sql import SparkSession
+
+from mapper.functions import FUNCTIONS
+from mapper.settings import Settings, is_submitted
+from metl import jars, scala
+from metl.errors import BadInput
+from metl.spark import local_session
+
+# Threads, not cores: in real time each partition keeps one to itself.
+LOCAL_SLOTS = 1000
+LOG = "METL_SPARK_LOG"
+
+SQL = {
+    # The last of two equal names counts, as everywhere: of headers, and in an inline schema.
+    "spark.sql.mapKeyDedupPolicy": "LAST_WIN",
+    "spark.sql.variant.allowDuplicateKeys": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
+    # Both looks into the matrix must read the same columns of it, or it would be read twice, under two states.
+    "spark.sql.optimizer.nestedSchemaPruning.enabled": "false",
+    "spark.sql.optimizer.expression.nestedPruning.enabled": "false",
+    # Each batch is planned anew, while messages wait. So less is planned: Spark would write one method for the whole
+    # query, find it too large for the JVM to compile, and write it again in parts; and it would go over the plan
+    # six times, though the second time already changes nothing that matters.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.optimizer.maxIterations": "2",
+    # A mapper keeps no state but offsets, a small file each batch: a checksum file beside it only makes gaps longer.
+    "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
+}
+# Hadoop's default for local files starts a process for each rename and each permission.
+LOCAL_CHECKPOINT = {
+    "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
+    "FileSystemBasedCheckpointFileManager",
+}
+
+
+def metrics(port: int | None) -> dict[str, str]:
+    """Spark's own, for Prometheus at /metrics/prometheus of its web server; those of the query are among them."""
+    if port is None:
+        return {}
+    return {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(port),
+        # Another port would be found by nobody.
+        "spark.port.maxRetries": "0",
+        "spark.sql.streaming.metricsEnabled": "true",
+        "spark.metrics.namespace": "metl",
+        "spark.metrics.conf.*.sink.prometheusServlet.class": "org.apache.spark.metrics.sink.PrometheusServlet",
+        "spark.metrics.conf.*.sink.prometheusServlet.path": "/metrics/prometheus",
+    }
+
+
+@contextlib.contextmanager
+def _unheard() -> Iterator[None]:
+    """Spark's JVM, started in here, never hears the signals that a terminal or a service manager sends to all
+    processes of a job: it is this process that lets a batch finish and then ends the JVM."""
+    before = {
+        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def _unseen() -> Iterator[None]:
+    """Spark's JVM, started in here, greets nobody with its warnings, unless its log is asked for."""
+    if LOG in os.environ:
+        yield
+        return
+    terminal = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(terminal, 2)
+        os.close(terminal)
+        os.close(nowhere)
+
+
+def register(spark: SparkSession) -> None:
+    """Makes the functions of mapper.functions known, here and to every executor."""
+    inside: Any = spark._jsparkSession
+    inside.sessionState().resourceLoader().addJar(scala.build().as_uri())
+    # Spark looks for classes where the thread that asks does.
+    thread: Any = spark._jvm.java.lang.Thread.currentThread()  # type: ignore[union-attr]
+    thread.setContextClassLoader(inside.sharedState().jarClassLoader())
+    for name, (class_name, returns) in FUNCTIONS.items():
+        spark.udf.registerJavaFunction(name, class_name, returns)
+
+
+@contextlib.contextmanager
+def session(settings: Settings) -> Iterator[SparkSession]:
+    if is_submitted():
+        if settings.metrics_port is not None:
+            raise BadInput("--metrics-port is for metl map. Under spark-submit set Spark's own settings with --conf.")
+        spark = SparkSession.builder.appName(f"metl {settings.job}").getOrCreate()
+    else:
+        asyncio.run(jars.fetch("spark", lambda _text: None))
+        try:
+            with _unheard(), _unseen():
+                spark = local_session(
+                    f"metl {settings.job}", cores=LOCAL_SLOTS, settings=metrics(settings.metrics_port)
+                )
+        except Py4JJavaError as error:
+            if "BindException" not in str(error.java_exception):
+                raise
+            raise BadInput(f"--metrics-port {settings.metrics_port} is taken. Take another one.") from None
+        # The client of its JVM tells every call that fails, with a traceback; mapper.supervise does it in a sentence.
+        logging.disable()
+        # Spark tells each failure with hundreds of lines, also that of being told to stop. Ours says it in one.
+        spark.sparkContext.setLogLevel(os.environ.get(LOG, "OFF"))
+    for name, value in {**SQL, **(LOCAL_CHECKPOINT if settings.local_checkpoint else {})}.items():
+        spark.conf.set(name, value)
+    register(spark)
+    try:
+        yield spark
+    finally:
+        # Its JVM may be gone already.
+        with contextlib.suppress(Py4JError, ConnectionError):
+            spark.stop()

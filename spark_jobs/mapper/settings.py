@@ -1,0 +1,105 @@
+"""What a mapper is told to do."""
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from metl.errors import BadInput
+
+TRIGGERS = ("real-time", "micro-batch", "available-now")
+SECRET = re.compile(r"password|jaas|secret|token|\bkey\b|private", re.IGNORECASE)
+SHORTEST, LONGEST = 1, 86_400
+NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
+
+
+@dataclass(frozen=True)
+class Settings:
+    topics: str
+    job: str
+    checkpoint: str
+    brokers: str
+    trigger: str = "real-time"
+    duration: float = 60.0
+    starting: str = "earliest"
+    unknown_version: str = "dead-letter"
+    prefix: str = "cdm."
+    dead_letters: str = "metl.dead"
+    kafka_options: dict[str, str] | None = None
+    metrics_port: int | None = None
+
+    def __post_init__(self) -> None:
+        for option, name in (("--job", self.job), ("--dead-letters", self.dead_letters), ("--prefix", self.prefix)):
+            if not NAME.fullmatch(name):
+                raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
+        if not SHORTEST <= self.duration <= LONGEST:
+            raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
+        try:
+            pattern = re.compile(self.topics)
+        except re.error as error:
+            raise BadInput(f"--topics {self.topics!r} is not a regular expression: {error}.") from None
+        for own in (self.dead_letters, f"{self.prefix}entity"):
+            if pattern.fullmatch(own):
+                raise BadInput(
+                    f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "
+                    "it would read its own records for ever. Make it narrower."
+                )
+
+    @property
+    def local_checkpoint(self) -> Path | None:
+        """The folder, if it is one of this machine; of a cluster's storage only Spark knows."""
+        path = self.checkpoint.removeprefix("file://").removeprefix("file:")
+        is_local = path != self.checkpoint or (":" not in path and not is_submitted())
+        return Path(path).resolve() if is_local else None
+
+
+def is_submitted() -> bool:
+    """Whether spark-submit runs us."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def read_kafka_options(file: str | None, options: tuple[str, ...]) -> dict[str, str]:
+    """Kafka's own client properties, from a file and from the command line."""
+    found: dict[str, str] = {}
+    if file is not None:
+        for number, text in _statements(file):
+            if text and not text.startswith(("#", "!")):
+                if "=" not in text:
+                    raise BadInput(f"Line {number} of {file} is not name=value.")
+                name, value = text.split("=", 1)
+                found[name.strip()] = value.strip()
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals or not name:
+            raise BadInput(f"--kafka-option {name!r} is not name=value.")
+        if SECRET.search(name):
+            raise BadInput(
+                f"--kafka-option {name}: secrets do not belong on a command line, where everybody can read them. "
+                "Put it into a file and give that with --kafka-config."
+            )
+        found[name] = value
+    return {name.removeprefix("kafka."): value for name, value in found.items()}
+
+
+def _statements(file: str) -> Iterator[tuple[int, str]]:
+    """Each with the number of its first line; a backslash at the end of a line goes on with the next."""
+    begun, first = "", 1
+    for number, line in enumerate(_lines(file), 1):
+        first = first if begun else number
+        begun += line.strip()
+        if begun.endswith("\\") and not begun.startswith(("#", "!")):
+            begun = begun[:-1]
+        else:
+            yield first, begun
+            begun = ""
+    yield first, begun
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise BadInput(f"--kafka-config {file}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise BadInput(f"--kafka-config {file} is not a text file.") from None

@@ -1,0 +1,196 @@
+"""Keeps a mapper going: restarts it after failures, ends it where nothing is lost."""
+
+import json
+import re
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import NoReturn
+
+from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
+from pyspark.sql.streaming.query import StreamingQuery
+
+from mapper.control import Control
+from mapper.look_up import HALT
+from mapper.progress import from_spark, has_no_topics
+from mapper.settings import Settings
+from metl.errors import BadInput, MetlError
+
+PATIENCE = (1, 2, 4, 8, 15, 30)
+LOOK = 0.5
+TOLD_TO_STOP = "was told to stop."
+REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
+# What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
+# said so by mistake.
+TRIES = 3
+HOPELESS = {
+    "Some data may have been lost": "Messages that it has not read yet are gone from Kafka: their topic was deleted or "
+    "they became too old. Start it with a new --checkpoint to go on with what is left",
+    "RecordTooLargeException": "A record is larger than its topic takes. Raise max.message.bytes of that topic, and "
+    "max.request.size with --kafka-option beyond 32 MB, and start it again",
+    "SaslAuthenticationException": "Kafka does not accept who it says it is. Mend the file of --kafka-config",
+    "SslAuthenticationException": "Kafka and it do not trust each other. Mend the file of --kafka-config",
+    "AuthorizationException": "Kafka does not let it read or write there. Give it the rights",
+    "stopped SparkContext": "Spark has stopped. Start it again; it goes on from its last commit",
+}
+
+
+class Stop:
+    """Set by the first signal; the second one does not wait."""
+
+    def __init__(self) -> None:
+        self.asked = threading.Event()
+        self.at_once = False
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.at_once = self.asked.is_set()
+        self.asked.set()
+
+
+def supervise(
+    start: Callable[[], StreamingQuery], control: Control, settings: Settings, say: Callable[[str], None]
+) -> None:
+    """Returns when the work is done or the job was told to stop."""
+    stop = Stop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, stop)
+    failures = 0
+    while True:
+        try:
+            query = start()
+            say(f"Job {settings.job} maps {settings.topics} from {settings.checkpoint}.")
+            control.report("running")
+            failure, batches = _watch(query, control, settings, stop, say)
+        except (AnalysisException, IllegalArgumentException) as error:
+            if failures == 0:
+                control.report("failed", _first_line(str(error)))
+                raise BadInput(f"Spark cannot start this: {_first_line(str(error))}") from None
+            failure, batches = str(error), 0
+        except StreamingQueryException as error:
+            failure, batches = str(error), 0
+        except Py4JJavaError as error:
+            # As of the database's driver, which Spark asks for the matrix's columns before it starts.
+            failure, batches = _messages(error.java_exception), 0
+        except (Py4JError, ConnectionError):
+            control.report("failed", "Spark's JVM ended.")
+            raise MetlError(
+                f"Job {settings.job} failed because Spark's JVM ended, killed or out of memory. "
+                "Start it again; it goes on from its last commit."
+            ) from None
+        if stop.at_once or (stop.asked.is_set() and failure and TOLD_TO_STOP not in failure):
+            _stop_in_mid_batch(control, settings)
+        if failure is None or TOLD_TO_STOP in failure:
+            control.report("stopped")
+            say(f"Job {settings.job} has stopped; what it sent is committed.")
+            return
+        if HALT in failure:
+            sentence = _halted(failure)
+            control.report("halted", sentence)
+            raise MetlError(sentence)
+        if "was superseded." in failure:
+            raise MetlError(f"Another instance of job {settings.job} has taken over. This one ends.")
+        if not failures and not batches and (refusal := REFUSED_BY_KAFKA.search(failure)):
+            control.report("failed", refusal[0])
+            raise BadInput(f"Kafka's client does not take this option: {refusal[0]}")
+        failures = 1 if batches else failures + 1
+        if failures >= TRIES and (way_out := next((HOPELESS[sign] for sign in HOPELESS if sign in failure), None)):
+            control.report("failed", way_out)
+            raise MetlError(f"Job {settings.job} failed {failures} times in a row. {way_out}.")
+        wait = PATIENCE[min(failures, len(PATIENCE)) - 1]
+        reason = _first_line(failure)
+        control.report("retrying", reason)
+        say(f"Job {settings.job} failed and starts again in {wait} s: {reason}")
+        if _is_told_meanwhile(wait, control, stop):
+            _stop_in_mid_batch(control, settings)
+
+
+def _stop_in_mid_batch(control: Control, settings: Settings) -> NoReturn:
+    control.report("stopped", "It did not finish its batch.")
+    raise MetlError(f"Job {settings.job} has stopped in mid-batch; what it sent since its last commit is sent again.")
+
+
+def _is_told_meanwhile(seconds: float, control: Control, stop: Stop) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if control.tend() or stop.asked.wait(LOOK):
+            return True
+    return False
+
+
+def _watch(
+    query: StreamingQuery, control: Control, settings: Settings, stop: Stop, say: Callable[[str], None]
+) -> tuple[str | None, int]:
+    """Until the query ends; why it failed, and how many batches it did."""
+    last = -1
+    batches = 0
+    told = requested = False
+    while True:
+        ended = _has_ended(query)
+        for progress in query.recentProgress:
+            if settings.trigger == "real-time" and has_no_topics(progress):
+                # Spark would begin one empty batch after the other, as fast as it can.
+                query.stop()
+                return f"No topic matches {settings.topics} yet.", 0
+            if progress["batchId"] > last:
+                last = progress["batchId"]
+                if recorded := from_spark(progress):
+                    control.record(last, recorded)
+                    batches += 1
+        asked = control.tend()
+        if ended is not None:
+            return (ended or None), batches
+        if (stop.asked.is_set() or asked) and not told:
+            told = True
+            say(f"Job {settings.job} finishes its batch and stops; once more to end it at once.")
+        if told and not requested:
+            requested = control.request_stop()
+        if told and (stop.at_once or _is_idle(query, settings)):
+            query.stop()
+
+
+def _is_idle(query: StreamingQuery, settings: Settings) -> bool:
+    """Between micro-batches, when nothing comes in, no batch will begin that could refuse to."""
+    return settings.trigger == "micro-batch" and not query.status["isTriggerActive"]
+
+
+def _has_ended(query: StreamingQuery) -> str | None:
+    """Null while it runs, else why it failed, or nothing if it did not."""
+    time.sleep(LOOK)
+    return None if query.isActive else _causes(query)
+
+
+def _causes(query: StreamingQuery) -> str:
+    """Spark's words and those of what made it fail, the innermost first."""
+    found = query._jsq.exception()
+    return _messages(found.get()) if found.isDefined() else ""
+
+
+def _messages(cause: JavaObject | None) -> str:
+    messages: list[str] = []
+    kinds: list[str] = []
+    while cause is not None and len(messages) < 20:
+        messages.insert(0, str(cause.getMessage()))
+        kinds.append(cause.getClass().getSimpleName())
+        cause = cause.getCause()
+    # Some say nothing but by their names. One word, which is not taken for a sentence.
+    return "\n".join([*messages, ",".join(kinds)])
+
+
+def _first_line(text: str) -> str:
+    """That says something: "Connection refused" does not say whose."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return next((line for line in lines if len(line.split()) > 3), next(iter(lines), "no reason was given"))[:300]
+
+
+def _halted(failure: str) -> str:
+    where = json.JSONDecoder().raw_decode(failure, failure.index(HALT) + len(HALT))[0]
+    named = f" by {where['ref']!r}" if "ref" in where else ""
+    return (
+        f"Halted at topic {where['topic']}, partition {where['partition']}, offset {where['offset']}: "
+        f"state {where['state']} knows no version of it{named}. "
+        "Register it and start the job again; it goes on from its last commit."
+    )

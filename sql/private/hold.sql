@@ -1,0 +1,33 @@
+create or replace function metl._hold(keys bigint[]) returns bigint[]
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _key bigint;
+    _taken bigint[] := '{}';
+begin
+    foreach _key in array keys loop
+        -- A lock taken twice would have to be given back twice.
+        continue when exists (
+            select from metl._held as held where held.key = _key and held.pid = pg_backend_pid()
+        );
+        if not pg_try_advisory_lock(_key) then
+            perform metl._let_go(_taken);
+            return null;
+        end if;
+        _taken := _taken || _key;
+    end loop;
+    return _taken;
+end $$;
+comment on function metl._hold(bigint[]) is
+'Takes advisory locks until the session ends, all or none; returns those that are new to it, null if others have one.';
+
+create or replace function metl._let_go(keys bigint[]) returns void
+language sql
+set search_path = pg_catalog, pg_temp
+as $$
+    select pg_advisory_unlock(held.key) from metl._held as held
+    where held.key = any(_let_go.keys) and held.pid = pg_backend_pid()
+$$;
+comment on function metl._let_go(bigint[]) is
+'Gives advisory locks back at once; those of a session outlast a transaction that fails.';

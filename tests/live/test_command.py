@@ -1,0 +1,242 @@
+"""What is wrong with a command is said in a sentence, soon, before anything runs."""
+
+import json
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from psycopg.conninfo import make_conninfo
+from pyspark.sql import SparkSession
+
+from mapper.settings import Settings, read_kafka_options
+from metl.errors import BadInput
+from tests.conftest import scratch_database
+from tests.live.running import METL, Place, job_role, key, produce, row, run
+
+if TYPE_CHECKING:
+    from mapper.control import Control
+
+pytest_plugins = ["tests.live.running"]
+
+SOON = 30
+
+
+def refused(place: Place, *words: str, code: int, topics: str = r"shop\..*", **changes: str | None) -> str:
+    """What `metl map` says, and nothing but that."""
+    return sentence(run(place, "map", "--topics", topics, *words, patience=SOON, **changes), code)
+
+
+def sentence(done: subprocess.CompletedProcess[str], code: int) -> str:
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ") and len(done.stderr.splitlines()) == 1, done.stderr
+    return done.stderr
+
+
+@pytest.mark.parametrize("topics", [".*", r"cdm\..*", r"metl\.dead", "cdm.+|shop"])
+def test_topics_that_it_writes_itself(world: Place, topics: str) -> None:
+    assert "which this job writes:" in refused(world, topics=topics, code=2)
+
+
+def test_topics_that_are_no_pattern(world: Place) -> None:
+    assert "--topics '[' is not a regular expression" in refused(world, topics="[", code=2)
+
+
+def test_names_that_kafka_or_a_folder_would_not_take(world: Place) -> None:
+    for option in ("--job", "--prefix", "--dead-letters"):
+        assert f"{option} 'a b'" in refused(world, option, "a b", code=2)
+
+
+@pytest.mark.parametrize("name", ["sasl.jaas.config", "kafka.ssl.truststore.password", "ssl.keystore.key"])
+def test_secrets_on_a_command_line(world: Place, name: str) -> None:
+    said = refused(world, "--kafka-option", f"{name}=hunter2", code=2)
+    assert "--kafka-config" in said and "hunter2" not in said
+
+
+def test_an_option_without_a_value(world: Place) -> None:
+    assert "--kafka-option 'client.id' is not name=value" in refused(world, "--kafka-option", "client.id", code=2)
+
+
+def test_a_file_of_options_that_cannot_be_read(world: Place, tmp_path: Path) -> None:
+    assert "No such file" in refused(world, "--kafka-config", "/nowhere", code=2)
+    file = tmp_path / "kafka.properties"
+    file.write_text("# TLS\nsecurity.protocol = SSL\n\nhunter2\n")
+    said = refused(world, "--kafka-config", str(file), code=2)
+    assert f"Line 4 of {file} is not name=value" in said and "hunter2" not in said
+    file.write_text('sasl.jaas.config = Module required \\\n  username="a" \\\n  password="b";\nclient.id=c\n')
+    assert read_kafka_options(str(file), ()) == {
+        "sasl.jaas.config": 'Module required username="a" password="b";',
+        "client.id": "c",
+    }
+    file.write_bytes(b"\xff\xfe")
+    assert f"{file} is not a text file" in refused(world, "--kafka-config", str(file), code=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "submitted", "local"),
+    [
+        ("/data/x", False, "/data/x"),
+        ("/data/../data/x/", False, "/data/x"),
+        ("file:/data/x", True, "/data/x"),
+        ("file:///data/x", False, "/data/x"),
+        ("/user/x", True, None),
+        ("s3a://bucket/x", False, None),
+    ],
+)
+def test_a_folder_has_one_name(monkeypatch: pytest.MonkeyPatch, given: str, submitted: bool, local: str | None) -> None:
+    monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
+    if submitted:
+        monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    found = Settings(topics="a", job="a", checkpoint=given, brokers="a:1").local_checkpoint
+    assert (found and str(found)) == local
+
+
+def test_no_database(world: Place) -> None:
+    said = refused(world, METL_DSN=None, METL_JOB_DSN=None, code=2)
+    assert "There is no database. Set METL_JOB_DSN or METL_DSN" in said
+
+
+def test_an_address_that_is_none(world: Place) -> None:
+    said = refused(world, METL_JOB_DSN="hunter2", code=2)
+    assert "METL_JOB_DSN is not an address" in said and "hunter2" not in said
+
+
+def test_nothing_given() -> None:
+    done = subprocess.run([*METL, "map"], capture_output=True, text=True, timeout=SOON)
+    assert done.returncode == 2 and "Missing option '--topics'" in done.stderr
+
+
+def test_a_database_that_does_not_answer(world: Place) -> None:
+    away = "postgresql://metl:hunter2@127.0.0.1:1/metl"
+    said = refused(world, METL_JOB_DSN=away, code=1)
+    assert "The database does not answer" in said and "hunter2" not in said
+
+
+def test_a_database_without_metl(world: Place, postgres: str) -> None:
+    with scratch_database(postgres) as name:
+        dsn = make_conninfo(postgres, dbname=name)
+        assert "Run: metl install" in refused(world, METL_JOB_DSN=dsn, code=2)
+        for words in (["jobs"], ["jobs", "stop", "map"]):
+            assert "Run: metl install" in sentence(run(world, *words, METL_DSN=dsn), 1)
+
+
+def test_marts_that_were_not_built(world: Place, database: str) -> None:
+    assert "There is no metl_marts.dcpm yet. Make it with: metl dbt build" in refused(
+        world, METL_JOB_DSN=database, code=2
+    )
+
+
+@pytest.mark.parametrize("role", ["metl_reader", "metl_steward"])
+def test_a_role_that_runs_no_jobs(world: Place, role: str) -> None:
+    with job_role(world.dsn, role) as dsn:
+        assert "Make it a member of metl_job" in refused(world, METL_JOB_DSN=dsn, code=2)
+
+
+def test_a_broker_that_does_not_answer(world: Place) -> None:
+    said = refused(world, "--kafka", "127.0.0.1:1", code=1)
+    assert "Kafka does not answer (127.0.0.1:1: Connection refused)" in said
+    assert "nonsense is not host:port" in refused(world, "--kafka", "nonsense", code=1)
+
+
+def test_a_checkpoint_that_cannot_be_written(world: Place, tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for checkpoint in (str(file), f"{file}/checkpoint", "/proc/checkpoint"):
+        assert f"--checkpoint {checkpoint} cannot be written to" in refused(world, "--checkpoint", checkpoint, code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "culprit"),
+    [
+        (["--duration", "0.5"], "--duration"),
+        (["--duration", "nan"], "--duration"),
+        (["--trigger", "never"], "--trigger"),
+        (["--unknown-version", "ignore"], "--unknown-version"),
+        (["--nonsense"], "--nonsense"),
+    ],
+)
+def test_options_that_do_not_exist(world: Place, words: list[str], culprit: str) -> None:
+    done = run(world, "map", "--topics", "shop", *words)
+    assert done.returncode == 2 and culprit in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.fixture
+def fresh(world: Place, database: str) -> Iterator[Place]:
+    yield Place(database, database, world.kafka, world.folder)
+
+
+def test_no_jobs(fresh: Place) -> None:
+    assert "No job was ever started here. Start one with: metl map" in run(fresh, "jobs").stdout
+    assert json.loads(run(fresh, "jobs", "--json").stdout) == []
+    assert "There is no job 'map'. There is: none." in sentence(run(fresh, "jobs", "stop", "map"), 2)
+
+
+def test_jobs_as_a_table_and_for_programs(fresh: Place) -> None:
+    fresh.rows("select metl.start_job('nightly', '/checkpoint', gen_random_uuid())")
+    assert "nightly" in run(fresh, "jobs").stdout and "gone (was starting)" in " ".join(
+        run(fresh, "jobs").stdout.split()
+    )
+    [job] = json.loads(run(fresh, "jobs", "--json").stdout)
+    assert (job["job"], job["status"], job["running"], job["rows_in"]) == ("nightly", "starting", False, 0)
+    assert "There is no job 'map'. There is: nightly." in sentence(run(fresh, "jobs", "stop", "map"), 2)
+
+
+def test_a_job_that_does_not_run_cannot_be_stopped(fresh: Place) -> None:
+    fresh.rows("select metl.start_job('nightly', '/checkpoint', gen_random_uuid())")
+    done = run(fresh, "jobs", "stop", "nightly")
+    assert (done.returncode, done.stdout) == (0, "Job nightly does not run.\n")
+
+
+def test_a_reader_stops_no_jobs(fresh: Place) -> None:
+    fresh.rows("select metl.start_job('nightly', '/checkpoint', gen_random_uuid())")
+    with job_role(fresh.dsn, "metl_reader") as reader:
+        assert "may not stop jobs" in sentence(run(fresh, "jobs", "stop", "nightly", METL_DSN=reader), 1)
+
+
+class Told:
+    """Instead of a database."""
+
+    def __init__(self) -> None:
+        self.reports: list[tuple[str, str | None]] = []
+
+    def report(self, status: str, reason: str | None = None) -> None:
+        self.reports.append((status, reason))
+
+    def tend(self) -> bool:
+        return False
+
+
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """A mapper in this process takes them."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("option", ["security.protocol", "fetch.min.bytes", "compression.type"])
+@pytest.mark.timeout(120)
+def test_options_of_kafka_reach_its_clients(
+    world: Place, spark: SparkSession, tmp_path: Path, signals: None, option: str
+) -> None:
+    """The second is the reader's alone, the third the writer's."""
+    from mapper import kafka
+    from mapper.settings import Settings, read_kafka_options
+    from mapper.supervise import supervise
+
+    topic = world.topic(option)
+    produce(world.kafka, [(topic, key(1), row(1))])
+    given = read_kafka_options(None, (f"kafka.{option}=nonsense",))
+    settings = Settings(
+        re.escape(topic), "options", str(tmp_path), world.kafka, trigger="available-now", kafka_options=given
+    )
+    copied = kafka.read(spark, settings).selectExpr(f"'{world.dead}' as topic", "key", "value")
+    told = Told()
+    with pytest.raises(BadInput, match=f"Invalid value nonsense for configuration {option}"):
+        supervise(kafka.write(copied, settings).start, cast("Control", told), settings, say=lambda _: None)
+    assert [status for status, _ in told.reports] == ["running", "failed"]
