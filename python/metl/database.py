@@ -39,12 +39,29 @@ def one_state(dsn: str) -> Iterator[psycopg.Connection]:
     with connect(dsn) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
-        database, user = connection.info.dbname, connection.info.user
-        try:
+        with _explained(connection, "read METL", "metl_reader"):
             yield connection
-        except (errors.InvalidSchemaName, errors.UndefinedTable):
-            raise MetlError(f"Database {database} has no METL. Run: metl install") from None
-        except errors.InsufficientPrivilege:
-            raise MetlError(f"{user} may not read METL in database {database}. Grant it metl_reader.") from None
-        except psycopg.Error as error:
-            raise MetlError(f"Database {database} failed: {str(error).strip()}") from None
+
+
+@contextlib.contextmanager
+def one_change(dsn: str) -> Iterator[psycopg.Connection]:
+    """To write: all of it at the end, or nothing. What the matrix refuses comes as its own sentence."""
+    with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
+        yield connection
+
+
+@contextlib.contextmanager
+def _explained(connection: psycopg.Connection, what: str, role: str) -> Iterator[None]:
+    database, user = connection.info.dbname, connection.info.user
+    try:
+        yield
+    except (errors.InvalidSchemaName, errors.UndefinedTable, errors.UndefinedFunction):
+        raise MetlError(f"Database {database} has no METL, or an older one. Run: metl install") from None
+    except errors.InsufficientPrivilege:
+        raise MetlError(f"{user} may not {what} in database {database}. Grant it {role}.") from None
+    except psycopg.Error as error:
+        if error.diag.message_hint and error.diag.context:
+            # Raised by a function of METL, whose hint is the way out.
+            said = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
+            raise BadInput(" ".join(filter(None, said))) from None
+        raise MetlError(f"Database {database} failed: {str(error).strip()}") from None
