@@ -3,7 +3,8 @@ revoke all on schema metl from public;
 revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
 revoke all on type
-    metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content
+    metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content,
+    metl.mapping_line, metl._read_line
 from public;
 
 do $$
@@ -21,9 +22,11 @@ declare
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
         ['call', 'plan_entity_version, plan_entity_version_end, plan_block', 'x', '', 'x'],
+        ['call', 'draft_entity_version, check_mappings, plan_mappings', 'x', '', 'x'],
         ['call', 'add_schema_version, delete_schema_version, set_refs', '',  '',  'x'],
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
+        ['call', 'set_mappings',                                  '',  '',  'x'],
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],

@@ -12,6 +12,7 @@
 \ir migrations/007_refs.sql
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
+\ir migrations/011_entities.sql
 \ir types.sql
 
 -- Taking turns
@@ -26,6 +27,8 @@
 \ir private/require.sql
 \ir private/read_mapping.sql
 \ir private/read_block.sql
+\ir private/read_lines.sql
+\ir private/problems.sql
 \ir private/read_refs.sql
 \ir private/check_topic.sql
 \ir private/read_progress.sql
@@ -73,6 +76,9 @@
 \ir functions/plan_schema_version_end.sql
 \ir functions/plan_entity_version.sql
 \ir functions/plan_entity_version_end.sql
+\ir private/settle_renames.sql
+\ir private/entity_changes.sql
+\ir functions/draft_entity_version.sql
 \ir functions/plan_block.sql
 \ir functions/simulate.sql
 
@@ -88,6 +94,10 @@
 \ir functions/set_block.sql
 \ir functions/set_run.sql
 \ir functions/set_blocks.sql
+\ir functions/check_mappings.sql
+\ir private/changed_blocks.sql
+\ir functions/plan_mappings.sql
+\ir functions/set_mappings.sql
 \ir functions/confirm_plan.sql
 \ir functions/reject_plan.sql
 
