@@ -71,6 +71,18 @@ def create(connect: str, name: str, settings: dict[str, str]) -> None:
         time.sleep(0.2)
 
 
+def await_published(connection: psycopg.Connection, prefix: str, tables: Iterable[str]) -> None:
+    """Until changes of the tables are logged for the connector: one that was changed starts again by itself, later."""
+    end = time.monotonic() + RUNNING_PATIENCE
+    published = "select schemaname || '.' || tablename from pg_publication_tables where pubname = %s"
+    wanted = set(tables)
+    while missing := wanted - {name for (name,) in connection.execute(published, [slot_name(prefix)])}:
+        connection.rollback()
+        if time.monotonic() > end:
+            raise PartFailed(f"Connector {prefix} does not read {sorted(missing)[0]} after {RUNNING_PATIENCE:.0f} s.")
+        time.sleep(0.1)
+
+
 def delete(connect: str, name: str) -> None:
     rest.request("DELETE", f"{connect}/connectors/{name}", timeout=60)
 
