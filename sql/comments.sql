@@ -31,7 +31,7 @@ declare
         'at', 'When the change was made.',
         'summary', 'What was changed, and how many cells were kept, lost and gained.',
         'kind', 'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is.',
-        'lost', 'The cells that were lost, or are suggested when a name came back.',
+        'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
         'confirmed_at', 'When somebody took note of it.',

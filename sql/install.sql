@@ -61,6 +61,7 @@
 \ir private/row_plan.sql
 \ir private/end_plans.sql
 \ir private/block_plan.sql
+\ir private/run.sql
 \ir private/summary.sql
 \ir private/tell.sql
 \ir private/must_wait.sql
@@ -74,6 +75,7 @@
 \ir functions/plan_entity_version.sql
 \ir functions/plan_entity_version_end.sql
 \ir functions/plan_block.sql
+\ir functions/plan_run.sql
 \ir functions/simulate.sql
 
 -- Auto-Update and edits
@@ -118,6 +120,7 @@
 -- Search
 \ir functions/feeds.sql
 \ir functions/fed_by.sql
+\ir functions/search.sql
 \ir views/progressions.sql
 \ir functions/progression.sql
 \ir functions/coverage.sql

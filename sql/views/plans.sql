@@ -11,6 +11,7 @@ select
     decided_at,
     decided_by,
     state,
-    refs
+    refs,
+    lost
 from metl.waiting_plan;
 comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';

@@ -137,6 +137,7 @@ READS: list[tuple[Any, ...]] = [
     ("matrix_block", "orders", 1, "order", 1),
     ("feeds", "orders", 2),
     ("fed_by", "order", 1),
+    ("search", "order"),
     ("progression", "orders"),
     ("coverage", "order", 1),
     ("policy_of", "orders", "order"),
@@ -146,6 +147,7 @@ READS: list[tuple[Any, ...]] = [
     ("plan_entity_version", "order", 2, attributes("x")),
     ("plan_entity_version_end", "order", 1),
     ("plan_block", "orders", 2, "order", 1, {}),
+    ("plan_run", "orders", 1, "order", 1, {}),
 ]
 
 
