@@ -12,7 +12,7 @@ from metl.stack import parts
 from metl.stack.postgres import OWNER
 
 
-@click.command()
+@click.command(short_help="Let Debezium read the changes of tables.")
 @click.argument("prefix")
 @click.argument("table", nargs=-1, required=True)
 @click.option("--dsn", help="The service's database; by default the one named PREFIX on METL's server.")

@@ -16,7 +16,7 @@ from metl.home import Home
 from metl.stack import parts, supervisor
 
 
-@click.command()
+@click.command(short_help="Show everything at work, and check it.")
 @click.option("--keep", is_flag=True, help="Leave everything running at the end, and say where it is.")
 def demo(keep: bool) -> None:
     """Show METL at work on a stack of its own: services change, the matrix follows, rows come out mapped.

@@ -10,7 +10,12 @@ from metl.home import Home
 from metl.stack.kafka import Kafka
 
 
-@click.command("map", add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.command(
+    "map",
+    short_help="Map topics to entities, live.",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def map_(words: tuple[str, ...]) -> None:
     """Map topics to entities, live: spark_jobs/map_stream.py on this machine."""

@@ -18,7 +18,7 @@ from metl.stack.kafka import Kafka
 PATIENCE = 10.0
 
 
-@click.command()
+@click.command(short_help="Show the last messages of a topic.")
 @click.argument("topic")
 @click.option(
     "-n", "--number", type=click.IntRange(min=0), default=10, show_default=True, help="How many of the last messages."
