@@ -25,6 +25,17 @@ SECTIONS = {
     ],
     "The matrix": [
         "install.install",
+        "schemas.schemas",
+        "entities.entities",
+    ],
+    "Looking": [
+        "search.search",
+        "feeds.feeds",
+        "feeds.fed_by",
+        "coverage.coverage",
+        "progression.progression",
+        "states.states",
+        "states.diff",
     ],
     "The marts and initial loads": [
         "dbt.dbt",
