@@ -27,6 +27,12 @@ SECTIONS = {
         "install.install",
         "schemas.schemas",
         "entities.entities",
+        "block.block",
+    ],
+    "Being asked before mappings are lost": [
+        "notices.notices",
+        "plans.plans",
+        "policy.policy",
     ],
     "Looking": [
         "search.search",
