@@ -28,11 +28,13 @@ SECTIONS = {
         "schemas.schemas",
         "entities.entities",
         "block.block",
+        "suggest.suggest",
     ],
     "Being asked before mappings are lost": [
         "notices.notices",
         "plans.plans",
         "policy.policy",
+        "simulate.simulate",
     ],
     "Looking": [
         "search.search",
