@@ -6,10 +6,11 @@ import click
 import psycopg
 from psycopg.types.json import Jsonb
 
-from metl import draft, trees
+from metl import trees
 from metl.cli.cells import print_cells
 from metl.cli.display import counted, json_option, print_json, printable, say
 from metl.database import address, one_state, rows
+from metl.draft import read
 from metl.errors import BadInput
 
 NEXT = "select 1 + max(version) from metl.schema_versions where schema = %s"
@@ -37,13 +38,12 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
     metl simulate - --schema shop.customer --json < customer.json
     """
     path = getattr(file, "name", "stdin")
-    found = draft.parse(file.read(), path)
-    attributes = draft.attributes(found, path)
+    draft = read(file.read(), path)
     with one_state(address()) as connection:
-        name = _schema(connection, schema, draft.names(found))
+        name = _schema(connection, schema, draft.names)
         [[version]] = connection.execute(NEXT, [name]).fetchall()
         try:
-            lost = rows(connection, SIMULATE, [name, Jsonb(attributes)])
+            lost = rows(connection, SIMULATE, [name, Jsonb(draft.attributes)])
         except psycopg.DataError as error:
             if error.diag.message_hint:
                 raise
