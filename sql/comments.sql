@@ -7,12 +7,12 @@ declare
         'schema', 'Extraction schema: one table or event of a service.',
         'version',
         'Version of the extraction schema; in entity_versions and plans of what is named, '
-        'in topics and topic_rules the one that plain messages are of.',
+        'in topics and topic_rules the one that plain messages are of, in registry_versions the one it became or is to become.',
         'attribute', 'Attribute of the schema version; null in a null block.',
         'entity', 'Business entity of the canonical data model.',
         'entity_version', 'Version of the entity.',
         'entity_attribute', 'Attribute of the entity version; null in a null block.',
-        'position', 'Place of the attribute in its version, from 1.',
+        'position', 'Place of the attribute in its version, from 1; in registry_work that of the version in the registry.',
         'source_type', 'Type at the source, as it was given.',
         'type', 'Generalized type.',
         'optional', 'Whether the attribute may be missing.',
@@ -35,7 +35,8 @@ declare
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
         'confirmed_at', 'When somebody took note of it.',
-        'plan_id', 'Number for metl.confirm_plan and metl.reject_plan.',
+        'plan_id',
+        'Number for metl.confirm_plan and metl.reject_plan; in registry_versions the plan as which, or behind which, it waits.',
         'name', 'Schema or entity that the plan is for.',
         'attributes', 'Attributes of the version to be added.',
         'decision', 'waiting, confirmed or rejected.',
@@ -81,6 +82,27 @@ declare
         'lag', 'Messages that had come but were not read yet, when the batch ended.',
         'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
         'the first is null where the partition is read for the first time.'
+    ) || jsonb_build_object(
+        'registry', 'Name under which METL knows the registry.',
+        'registry_group', 'Group of the artifact in the registry; in registry_readings null for all.',
+        'artifact', 'Artifact in the registry, or subject.',
+        'registry_version', 'Version of the artifact, as the registry calls it.',
+        'artifact_type', 'KCONNECT, JSON, AVRO or another type of the registry.',
+        'global_id', 'Number that the registry gave to this version and no other.',
+        'content_id', 'Number that the registry gave to the content, which several versions may have.',
+        'confluent_id', 'Id of the schema in a Confluent registry.',
+        'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
+        'outcome',
+        'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
+        'conflict (something else has that name or number), passed over (keys, drafts, entities of METL) or gone (from the registry).',
+        'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
+        'created_on', 'When it was registered, by the clock of the registry.',
+        'modified_on', 'When it was changed last, by the clock of the registry.',
+        'seen_at', 'When it was seen first.',
+        'gone_at', 'When it was found to be gone from the registry.',
+        'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
+        'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
+        'read_until', 'Moment up to which everything is known, by the clock of the registry.'
     );
 begin
     for _column in
@@ -122,7 +144,7 @@ comment on constraint entity_version_is_positive on metl.entity_version is 'Vers
 comment on constraint entity_version_lives_before_it_dies on metl.entity_version is
 'Each change is a state of its own.';
 comment on constraint block_ends_after_it_begins on metl.block is 'A block that lived in no state would never be read.';
-comment on constraint notice_kind on metl.notice is 'What Auto-Update can have to tell.';
+comment on constraint notice_kind on metl.notice is 'What Auto-Update, and reading registries, can have to tell.';
 comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
 comment on constraint policy_kind on metl.policy is
 'auto does it, confirm asks before losing cells, freeze changes nothing.';
@@ -133,6 +155,10 @@ comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A d
 comment on constraint schema_ref_kind on metl.schema_ref is
 'What registries and converters put on the wire; a configured version needs no ref.';
 comment on constraint schema_ref_ends_after_it_begins on metl.schema_ref is 'Each change is a state of its own.';
+comment on constraint registry_version_outcome on metl.registry_version is
+'taken is registered or waiting, as the trees and plans say; ended is gone from here as well.';
+comment on constraint registry_version_ends_when_gone on metl.registry_version is
+'Nothing ends here that is still in the registry.';
 comment on constraint topic_rule_format on metl.topic_rule is 'What can be on the wire.';
 comment on constraint topic_rule_payload on metl.topic_rule is 'Rows of tables come in envelopes, events do not.';
 comment on constraint topic_rule_schema_is_of_one_topic on metl.topic_rule is

@@ -3,7 +3,8 @@ revoke all on schema metl from public;
 revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
 revoke all on type
-    metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content
+    metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content,
+    metl.registry_event
 from public;
 
 do $$
@@ -15,6 +16,7 @@ declare
         ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
         ['view', 'states, schema_changes',                        'x', 'x', 'x'],
         ['view', 'topics, topic_rules, jobs, job_batches',        'x', 'x', 'x'],
+        ['view', 'registry_versions, registry_readings, registry_work', 'x', '', 'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by, search',           'x', 'x', 'x'],
@@ -25,6 +27,8 @@ declare
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
+        ['call', 'note_registry_versions, take_registry_version', '',  '',  'x'],
+        ['call', 'end_registry_version, retry_registry_versions', '',  '',  'x'],
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
         ['call', 'stop_job',                                      '',  'x', 'x']

@@ -12,6 +12,7 @@
 \ir migrations/007_refs.sql
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
+\ir migrations/010_registry.sql
 \ir types.sql
 
 -- Taking turns
@@ -92,6 +93,20 @@
 \ir functions/set_blocks.sql
 \ir functions/confirm_plan.sql
 \ir functions/reject_plan.sql
+
+-- Registries: what they have, and what became of it
+\ir views/registry_versions.sql
+\ir private/read_listing.sql
+\ir private/require_entry.sql
+\ir private/registry_number.sql
+\ir private/settle_renames.sql
+\ir private/adopt.sql
+\ir private/register.sql
+\ir private/registry_events.sql
+\ir functions/note_registry_versions.sql
+\ir functions/take_registry_version.sql
+\ir functions/end_registry_version.sql
+\ir functions/retry_registry_versions.sql
 
 -- Topics: how messages are read
 \ir functions/set_topic.sql

@@ -59,6 +59,14 @@ def rows(
 
 
 @contextlib.contextmanager
+def many_changes(dsn: str) -> Iterator[psycopg.Connection]:
+    """To write for as long as it takes: each statement is a change of its own, unless a transaction holds several."""
+    with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
+        connection.autocommit = True
+        yield connection
+
+
+@contextlib.contextmanager
 def _explained(connection: psycopg.Connection, what: str, role: str) -> Iterator[None]:
     database, user = connection.info.dbname, connection.info.user
     try:

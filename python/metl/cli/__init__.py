@@ -25,6 +25,7 @@ SECTIONS = {
     ],
     "The matrix": [
         "install.install",
+        "sync.sync",
         "schemas.schemas",
         "entities.entities",
         "block.block",
