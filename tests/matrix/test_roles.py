@@ -90,6 +90,10 @@ def attributes(*names: str) -> list[dict[str, str]]:
     return [{"name": name, "type": "int32"} for name in names]
 
 
+FOUND = [
+    {"group": "default", "artifact": "payments", "version": number, "type": "AVRO", "position": number}
+    for number in (1, 2)
+]
 #: A small history in which every function that stewards write with has its part.
 HISTORY: list[tuple[Any, ...]] = [
     ("add_schema_version", "orders", 1, attributes("a", "b", "c")),
@@ -111,6 +115,12 @@ HISTORY: list[tuple[Any, ...]] = [
     ("delete_entity_version", "order", 2),
     ("set_topic", "orders", "plain", "flat"),
     ("unset_topic", "orders"),
+    ("note_registry_versions", "apicurio", None, FOUND, "2026-01-01"),
+    ("take_registry_version", 1, attributes("a"), {"global_id": 1}),
+    ("take_registry_version", 2, None, None, "It is no schema."),
+    ("retry_registry_versions", "payments"),
+    ("note_registry_versions", "apicurio", None, [], "2026-01-01", "{1}"),
+    ("end_registry_version", 1),
 ]
 #: The same for what jobs call, the last of which is for stewards as well.
 INSTANCE = uuid.UUID(int=1)
