@@ -7,7 +7,7 @@ declare
         'schema', 'Extraction schema: one table or event of a service.',
         'version',
         'Version of the extraction schema; in entity_versions and plans of what is named, '
-        'in topics and topic_rules the one that plain messages are of.',
+        'in topics and topic_rules the one that plain messages are of, in dead_letters the one that was found.',
         'attribute', 'Attribute of the schema version; null in a null block.',
         'entity', 'Business entity of the canonical data model.',
         'entity_version', 'Version of the entity.',
@@ -25,12 +25,14 @@ declare
         'deleted', 'State in which the version went; null while it is live.',
         'state',
         'State: in states the one described, in notices the one of the change, in plans the one it became, '
-        'in jobs and job_batches the one that mapped.',
+        'in jobs and job_batches the one that mapped, in dead_letters the one that could not.',
         'cause', 'Function that made the change.',
-        'who', 'Who made the change.',
+        'who', 'Who made the change, or did it.',
         'at', 'When the change was made.',
         'summary', 'What was changed, and how many cells were kept, lost and gained.',
-        'kind', 'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is.',
+        'kind',
+        'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is; '
+        'in operations what was done.',
         'lost', 'The cells that were lost, or are suggested when a name came back.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
@@ -56,9 +58,10 @@ declare
         'job', 'Name of the job.',
         'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
         'instance', 'One run of the job, from its start to its end.',
-        'about', 'What the job tells about itself; no secrets.',
-        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed.',
-        'reason', 'Why it has this status, if it said why.',
+        'about', 'What the job or the operation tells about itself; no secrets.',
+        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
+        'dead (it waits), sent (again, and has not come back since) or given_up.',
+        'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
         'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
         'started_at', 'When the current instance began.',
         'status_at', 'When the status was said.',
@@ -81,6 +84,25 @@ declare
         'lag', 'Messages that had come but were not read yet, when the batch ended.',
         'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
         'the first is null where the partition is read for the first time.'
+    ) || jsonb_build_object(
+        'letter', 'Number of the dead letter.',
+        'letters', 'How many dead letters.',
+        'partition', 'Partition of the topic.',
+        'message_offset', 'Offset of the message in its partition.',
+        'message_at', 'Time in the message, if known.',
+        'first_at', 'When the message became a dead letter for the first time.',
+        'last_at', 'When it did for the last time.',
+        'times', 'How often it was collected.',
+        'replays', 'How often it was sent again.',
+        'sent_at', 'When it was sent again last.',
+        'operation', 'Number of the operation; in dead_letters of the one that did something to it last.',
+        'key_bytes', 'Size of the key; null if there is none.',
+        'value_bytes', 'Size of the value; null for a tombstone.',
+        'is_purged', 'Whether the payload was purged: such a letter cannot be sent again.',
+        'known_since', 'State that knows the version.',
+        'next_offset', 'First offset that is not collected yet.',
+        'why', 'Why it was done, as given.',
+        'outcome', 'What came of it; null if it did not end, or broke off.'
     );
 begin
     for _column in
@@ -143,3 +165,9 @@ comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Eac
 comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
 comment on constraint job_status on metl.job is
 'halted waits for somebody, failed broke off, stopped was told to; the others go on.';
+comment on constraint operation_kind on metl.operation is 'What people do to streams.';
+comment on constraint operation_says_why on metl.operation is 'Whoever finds the trace wants to know.';
+comment on constraint operation_about_is_an_object on metl.operation is
+'What an operation tells about itself has names.';
+comment on constraint dead_letter_status on metl.dead_letter is
+'Mappers say nothing of a letter that they mapped: sent is all that is known until it comes back.';

@@ -15,6 +15,8 @@ declare
         ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
         ['view', 'states, schema_changes',                        'x', 'x', 'x'],
         ['view', 'topics, topic_rules, jobs, job_batches',        'x', 'x', 'x'],
+        ['view', 'dead_letters, dead_letter_counts, due_letters', 'x', 'x', 'x'],
+        ['view', 'dead_positions, operations',                    'x', 'x', 'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
@@ -27,7 +29,11 @@ declare
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
-        ['call', 'stop_job',                                      '',  'x', 'x']
+        ['call', 'stop_job',                                      '',  'x', 'x'],
+        ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
+        ['call', 'collect_letters, send_due_letters',             '',  'x', ''],
+        -- Payloads are business data.
+        ['call', 'letter_payload, send_letters, give_up_letters', '',  '',  'x']
     ];
     _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];
     _line text[];

@@ -12,6 +12,7 @@
 \ir migrations/007_refs.sql
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
+\ir migrations/013_dead_letters.sql
 \ir types.sql
 
 -- Taking turns
@@ -108,6 +109,19 @@
 \ir functions/record_batch.sql
 \ir functions/stop_job.sql
 \ir views/jobs.sql
+
+-- Dead letters, and what is done to streams by hand
+\ir functions/begin_operation.sql
+\ir functions/end_operation.sql
+\ir private/read_letters.sql
+\ir functions/collect_letters.sql
+\ir private/send.sql
+\ir functions/send_letters.sql
+\ir views/due_letters.sql
+\ir functions/send_due_letters.sql
+\ir functions/give_up_letters.sql
+\ir functions/letter_payload.sql
+\ir views/dead_letters.sql
 
 -- States
 \ir views/states.sql

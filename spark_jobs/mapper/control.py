@@ -91,7 +91,12 @@ class Control:
         connection = connect(self._dsn, variable, **LINE)
         connection.autocommit = True
         connection.execute(f"set statement_timeout = '{PATIENCE}s'")
-        about = {"topics": self._settings.topics, "trigger": self._settings.trigger, "pid": os.getpid()}
+        about = {
+            "topics": self._settings.topics,
+            "replays": self._settings.replays,
+            "trigger": self._settings.trigger,
+            "pid": os.getpid(),
+        }
         try:
             connection.execute(
                 "select metl.start_job(%s, %s, %s, %s)",

@@ -69,6 +69,11 @@ def _options(settings: Settings) -> dict[str, str]:
 
 
 def _pattern(settings: Settings) -> str:
+    """Letters that are sent again come beside what is asked for; a topic for them need not be there."""
+    return f"{wanted(settings)}|^{re.escape(settings.replays)}$"
+
+
+def wanted(settings: Settings) -> str:
     """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
-    own = f"{re.escape(settings.prefix)}|{re.escape(settings.dead_letters)}$"
-    return f"^(?!{own})(?:{settings.topics})$"
+    own = "|".join(f"{re.escape(name)}$" for name in (settings.dead_letters, settings.replays))
+    return f"^(?!{re.escape(settings.prefix)}|{own})(?:{settings.topics})$"
