@@ -133,7 +133,7 @@ def look_at(told: Story) -> None:
 def records(story: Story) -> dict[str, list[Record]]:
     """What came out, by the position of what came in."""
     found: dict[str, list[Record]] = defaultdict(list)
-    for record in story.place.sent():
+    for record in sorted(story.place.sent(), key=lambda record: not record.is_dead):
         said = {name: value.decode() for name, value in record.headers}
         prefix = "__connect.errors." if record.is_dead else "metl."
         found[f"{said[f'{prefix}topic'].split('.')[-1]} {said[f'{prefix}offset']}"].append(record)
