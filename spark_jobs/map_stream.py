@@ -31,10 +31,15 @@ from metl.errors import MetlError
 def records(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataFrame:
     """The whole mapping, from topics to topics."""
     known = matrix.prepare(matrix.read(spark, jdbc, settings.job, instance), settings.prefix)
-    messages = restore(kafka.read(spark, settings), settings.replays, kafka.wanted(settings))
-    identified = identify(messages, known)
+    return count(mapped(kafka.read(spark, settings), known, settings))
+
+
+def mapped(messages: DataFrame, known: DataFrame, settings: Settings) -> DataFrame:
+    """What is to become of each message, by what is known of the matrix."""
+    restored = restore(messages, settings.replays, kafka.wanted(settings))
+    identified = identify(restored, known)
     found = look_up(identified, known, halt_on_unknown_version=settings.unknown_version == "halt")
-    return count(route(map_values(frame(found, settings.job)), settings.dead_letters))
+    return route(map_values(frame(found, settings.job)), settings.dead_letters)
 
 
 def query(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataStreamWriter:

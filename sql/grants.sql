@@ -19,6 +19,7 @@ declare
         ['view', 'dead_positions, operations',                    'x', 'x', 'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
+        ['call', 'matrix_at, outdated',                           'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],

@@ -128,6 +128,9 @@
 \ir views/schema_changes.sql
 \ir functions/decompaction_at.sql
 \ir functions/diff.sql
+\ir private/topics_at.sql
+\ir functions/matrix_at.sql
+\ir functions/outdated.sql
 
 -- Search
 \ir functions/feeds.sql

@@ -10,10 +10,12 @@ FIRST = "__connect.errors.topic"
 TIMESTAMP = "__metl.timestamp"
 
 
-def restore(messages: DataFrame, replays: str, wanted: str) -> DataFrame:
+def restore(messages: DataFrame, replays: str | None, wanted: str) -> DataFrame:
     """Adds replays: how often a message was sent again, null if never. Letters in the topic of replays get the topic,
     partition, offset, time and headers back that they had at first; left out are those of topics that are not wanted,
     which other mappers take."""
+    if replays is None:
+        return messages.select("*", f.lit(None).cast("bigint").alias("replays"))
     is_letter = f.col("topic") == replays
     opened = messages.select("*", f.when(is_letter, f.map_from_entries("headers")).alias("said"))
     # Who writes there without saying where a message is from gets it back, as a dead letter.

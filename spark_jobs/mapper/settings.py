@@ -26,7 +26,8 @@ class Settings:
     unknown_version: str = "dead-letter"
     prefix: str = "cdm."
     dead_letters: str = "metl.dead"
-    replays: str = "metl.replay"
+    #: Null for a job that takes no letters that are sent again.
+    replays: str | None = "metl.replay"
     kafka_options: dict[str, str] | None = None
     metrics_port: int | None = None
 
@@ -34,7 +35,7 @@ class Settings:
         names = {
             "--job": self.job,
             "--dead-letters": self.dead_letters,
-            "--replays": self.replays,
+            "--replays": self.replays or "none",
             "--prefix": self.prefix,
         }
         for option, name in names.items():
@@ -42,7 +43,7 @@ class Settings:
                 raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
         if not SHORTEST <= self.duration <= LONGEST:
             raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
-        if self.replays == self.dead_letters or self.replays.startswith(self.prefix):
+        if self.replays and (self.replays == self.dead_letters or self.replays.startswith(self.prefix)):
             raise BadInput(
                 f"--replays {self.replays} is a topic that this job writes: what it cannot map would go round for ever."
                 " Take another one."

@@ -6,7 +6,7 @@ from typing import NoReturn
 import click
 
 from metl import signals
-from metl.cli import dbt, dead, demo, fetch, install, jobs, lineage, live, offsets, sql, stack
+from metl.cli import dbt, dead, demo, diff_replay, fetch, install, jobs, lineage, live, offsets, reprocess, sql, stack
 from metl.errors import MetlError
 
 
@@ -54,6 +54,18 @@ def main() -> None:
 
 for command in (
     *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
-    *(install.install, dbt.dbt, lineage.lineage, sql.sql, live.map_, jobs.jobs, dead.dead, offsets.offsets, demo.demo),
+    *(
+        install.install,
+        dbt.dbt,
+        lineage.lineage,
+        sql.sql,
+        live.map_,
+        jobs.jobs,
+        dead.dead,
+        offsets.offsets,
+        reprocess.reprocess,
+        diff_replay.diff_replay,
+        demo.demo,
+    ),
 ):
     main.add_command(command)

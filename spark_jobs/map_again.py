@@ -1,0 +1,95 @@
+"""Maps chosen messages once more: those that outdated cells mapped, or some to compare two states with.
+
+metl reprocess --since-state 17       metl diff-replay --state 17 --state 18 --topic shop.public.customer
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark.sql import functions as f
+
+from map_stream import mapped
+from mapper import kafka, matrix
+from mapper.control import Control
+from mapper.kafka import Range
+from mapper.look_up import REASONS
+from mapper.settings import Settings
+
+
+def layers(ranges: Sequence[Range]) -> Iterator[list[Range]]:
+    """A query reads one range of each partition; where one has more, the others come in further queries."""
+    by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
+    for each in sorted(ranges):
+        by_partition[each[:2]].append(each)
+    for number in range(max(map(len, by_partition.values()), default=0)):
+        yield [found[number] for found in by_partition.values() if number < len(found)]
+
+
+def reprocess(
+    spark: SparkSession,
+    settings: Settings,
+    control: Control,
+    instance: str,
+    ranges: Sequence[Range],
+    say: Callable[[str], None],
+) -> int:
+    """Maps these ranges under the current state, records them as batches of the job, and returns how many messages
+    there were."""
+    count = 0
+    control.report("running")
+    for number, layer in enumerate(layers(ranges)):
+        progress = _map(spark, settings, control, instance, layer)
+        control.record(number, progress)
+        control.tend()
+        count += progress["rows_in"]
+        say(f"{progress['rows_in']} messages were mapped under state {progress['state']}.")
+    control.report("stopped")
+    return count
+
+
+def _map(
+    spark: SparkSession, settings: Settings, control: Control, instance: str, layer: list[Range]
+) -> dict[str, Any]:
+    began = datetime.now(UTC)
+    state, known = _frozen(spark, matrix.read(spark, control.jdbc, settings.job, instance), settings)
+    is_dead = f.col("reason").isNotNull()
+    seen = Observation()
+    figures = mapped(kafka.read_ranges(spark, settings, layer), known, settings).observe(
+        seen,
+        f.count_if(f.coalesce("position", f.lit(0)) == 0).alias("rows_in"),
+        f.count_if(f.col("topic").isNotNull() & ~is_dead).alias("rows_out"),
+        f.count_if(f.col("topic").isNull()).alias("rows_filtered"),
+        *(f.count_if(f.col("reason") == reason).alias(reason) for reason in REASONS),
+    )
+    records = figures.where(f.col("topic").isNotNull()).select("topic", "key", "value", "headers")
+    kafka.write_once(records, settings)
+    positions: dict[str, dict[str, list[int]]] = {}
+    for topic, partition, begin, end in layer:
+        positions.setdefault(topic, {})[str(partition)] = [begin, end]
+    return {
+        "state": state,
+        "began_at": began.isoformat(),
+        "ended_at": datetime.now(UTC).isoformat(),
+        **{name: seen.get[name] for name in ("rows_in", "rows_out", "rows_filtered")},
+        "dead": {reason: seen.get[reason] for reason in REASONS if seen.get[reason]},
+        "positions": positions,
+    }
+
+
+def _frozen(spark: SparkSession, rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:
+    """The state, and the matrix of that very moment, which is not read again."""
+    found = rows.collect()
+    return found[0]["state"], matrix.prepare(spark.createDataFrame(found, rows.schema), settings.prefix)
+
+
+def under(
+    spark: SparkSession, settings: Settings, jdbc: dict[str, str], state: int, ranges: Sequence[Range]
+) -> Iterator[Row]:
+    """What a state makes of messages: topic (null if left out), value, reason and headers of each record."""
+    _, known = _frozen(spark, matrix.read_at(spark, jdbc, state), settings)
+    for layer in layers(ranges):
+        records = mapped(kafka.read_ranges(spark, settings, layer), known, settings)
+        yield from records.select("topic", "value", "reason", "headers").toLocalIterator()
