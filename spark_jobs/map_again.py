@@ -54,7 +54,7 @@ def _map(
     spark: SparkSession, settings: Settings, control: Control, instance: str, layer: list[Range]
 ) -> dict[str, Any]:
     began = datetime.now(UTC)
-    state, known = _frozen(spark, matrix.read(spark, control.jdbc, settings.job, instance), settings)
+    state, known = _frozen(matrix.read(spark, control.jdbc, settings.job, instance), settings)
     is_dead = f.col("reason").isNotNull()
     seen = Observation()
     figures = mapped(kafka.read_ranges(spark, settings, layer), known, settings).observe(
@@ -79,17 +79,18 @@ def _map(
     }
 
 
-def _frozen(spark: SparkSession, rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:
-    """The state, and the matrix of that very moment, which is not read again."""
-    found = rows.collect()
-    return found[0]["state"], matrix.prepare(spark.createDataFrame(found, rows.schema), settings.prefix)
+def _frozen(rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:
+    """The state, and the matrix of that very moment: it is read once and kept, or the query fails."""
+    kept = rows.localCheckpoint()
+    [row] = kept.agg(f.max("state").alias("state")).collect()
+    return row["state"], matrix.prepare(kept, settings.prefix)
 
 
 def under(
     spark: SparkSession, settings: Settings, jdbc: dict[str, str], state: int, ranges: Sequence[Range]
 ) -> Iterator[Row]:
     """What a state makes of messages: topic (null if left out), value, reason and headers of each record."""
-    _, known = _frozen(spark, matrix.read_at(spark, jdbc, state), settings)
+    _, known = _frozen(matrix.read_at(spark, jdbc, state), settings)
     for layer in layers(ranges):
         records = mapped(kafka.read_ranges(spark, settings, layer), known, settings)
         yield from records.select("topic", "value", "reason", "headers").toLocalIterator()

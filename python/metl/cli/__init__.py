@@ -6,7 +6,22 @@ from typing import NoReturn
 import click
 
 from metl import signals
-from metl.cli import dbt, dead, demo, diff_replay, fetch, install, jobs, lineage, live, offsets, reprocess, sql, stack
+from metl.cli import (
+    dbt,
+    dead,
+    demo,
+    diff_replay,
+    fetch,
+    install,
+    jobs,
+    lineage,
+    live,
+    offsets,
+    reprocess,
+    snapshot,
+    sql,
+    stack,
+)
 from metl.errors import MetlError
 
 
@@ -54,18 +69,7 @@ def main() -> None:
 
 for command in (
     *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
-    *(
-        install.install,
-        dbt.dbt,
-        lineage.lineage,
-        sql.sql,
-        live.map_,
-        jobs.jobs,
-        dead.dead,
-        offsets.offsets,
-        reprocess.reprocess,
-        diff_replay.diff_replay,
-        demo.demo,
-    ),
+    *(install.install, dbt.dbt, lineage.lineage, sql.sql, live.map_, jobs.jobs, demo.demo),
+    *(dead.dead, offsets.offsets, snapshot.snapshot, reprocess.reprocess, diff_replay.diff_replay),
 ):
     main.add_command(command)
