@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, Observation, Row, SparkSession
+from pyspark import StorageLevel
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from map_stream import mapped
@@ -18,12 +19,17 @@ from mapper.kafka import Range
 from mapper.look_up import REASONS
 from mapper.settings import Settings
 
+# Messages that one query maps: it keeps its records on disk to count them before they go.
+MOST = 500_000
 
-def layers(ranges: Sequence[Range]) -> Iterator[list[Range]]:
-    """A query reads one range of each partition; where one has more, the others come in further queries."""
+
+def layers(ranges: Sequence[Range], most: int = MOST) -> Iterator[list[Range]]:
+    """A query reads one range of each partition, and not too much of it; the others come in further queries."""
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
-    for each in sorted(ranges):
-        by_partition[each[:2]].append(each)
+    size = max(1, most // max(1, len({each[:2] for each in ranges})))
+    for topic, partition, begin, end in sorted(ranges):
+        for start in range(begin, end, size):
+            by_partition[topic, partition].append((topic, partition, start, min(start + size, end)))
     for number in range(max(map(len, by_partition.values()), default=0)):
         yield [found[number] for found in by_partition.values() if number < len(found)]
 
@@ -55,17 +61,17 @@ def _map(
 ) -> dict[str, Any]:
     began = datetime.now(UTC)
     state, known = _frozen(matrix.read(spark, control.jdbc, settings.job, instance), settings)
+    records = mapped(kafka.read_ranges(spark, settings, layer), known, settings).persist(StorageLevel.DISK_ONLY)
     is_dead = f.col("reason").isNotNull()
-    seen = Observation()
-    figures = mapped(kafka.read_ranges(spark, settings, layer), known, settings).observe(
-        seen,
+    [seen] = records.agg(
         f.count_if(f.coalesce("position", f.lit(0)) == 0).alias("rows_in"),
         f.count_if(f.col("topic").isNotNull() & ~is_dead).alias("rows_out"),
         f.count_if(f.col("topic").isNull()).alias("rows_filtered"),
         *(f.count_if(f.col("reason") == reason).alias(reason) for reason in REASONS),
-    )
-    records = figures.where(f.col("topic").isNotNull()).select("topic", "key", "value", "headers")
-    kafka.write_once(records, settings)
+    ).collect()
+    sent = records.where(f.col("topic").isNotNull()).select("topic", "key", "value", "headers")
+    kafka.write_once(sent, settings)
+    records.unpersist()
     positions: dict[str, dict[str, list[int]]] = {}
     for topic, partition, begin, end in layer:
         positions.setdefault(topic, {})[str(partition)] = [begin, end]
@@ -73,8 +79,8 @@ def _map(
         "state": state,
         "began_at": began.isoformat(),
         "ended_at": datetime.now(UTC).isoformat(),
-        **{name: seen.get[name] for name in ("rows_in", "rows_out", "rows_filtered")},
-        "dead": {reason: seen.get[reason] for reason in REASONS if seen.get[reason]},
+        **{name: seen[name] for name in ("rows_in", "rows_out", "rows_filtered")},
+        "dead": {reason: seen[reason] for reason in REASONS if seen[reason]},
         "positions": positions,
     }
 
