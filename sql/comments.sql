@@ -7,7 +7,8 @@ declare
         'schema', 'Extraction schema: one table or event of a service.',
         'version',
         'Version of the extraction schema; in entity_versions and plans of what is named, '
-        'in topics and topic_rules the one that plain messages are of, in registry_versions the one it became or is to become.',
+        'in topics and topic_rules the one that plain messages are of, in dead_letters the one that was found, '
+        'in registry_versions the one it became or is to become.',
         'attribute', 'Attribute of the schema version; null in a null block.',
         'entity', 'Business entity of the canonical data model.',
         'entity_version', 'Version of the entity.',
@@ -25,12 +26,14 @@ declare
         'deleted', 'State in which the version went; null while it is live.',
         'state',
         'State: in states the one described, in notices the one of the change, in plans the one it became, '
-        'in jobs and job_batches the one that mapped.',
+        'in jobs and job_batches the one that mapped, in dead_letters the one that could not.',
         'cause', 'Function that made the change.',
-        'who', 'Who made the change.',
+        'who', 'Who made the change, or did it.',
         'at', 'When the change was made.',
         'summary', 'What was changed, and how many cells were kept, lost and gained.',
-        'kind', 'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is.',
+        'kind',
+        'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is; '
+        'in operations what was done.',
         'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
@@ -57,9 +60,10 @@ declare
         'job', 'Name of the job.',
         'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
         'instance', 'One run of the job, from its start to its end.',
-        'about', 'What the job tells about itself; no secrets.',
-        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed.',
-        'reason', 'Why it has this status, if it said why.',
+        'about', 'What the job or the operation tells about itself; no secrets.',
+        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
+        'dead (it waits), sent (again, and has not come back since) or given_up.',
+        'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
         'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
         'started_at', 'When the current instance began.',
         'status_at', 'When the status was said.',
@@ -94,7 +98,8 @@ declare
         'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
         'outcome',
         'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
-        'conflict (something else has that name or number), passed over (keys, drafts, entities of METL) or gone (from the registry).',
+        'conflict (something else has that name or number), passed over (keys, drafts, entities of METL) or gone (from the registry); '
+        'in operations what came of it, null if it did not end or broke off.',
         'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
         'created_on', 'When it was registered, by the clock of the registry.',
         'modified_on', 'When it was changed last, by the clock of the registry.',
@@ -103,6 +108,24 @@ declare
         'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
         'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
         'read_until', 'Moment up to which everything is known, by the clock of the registry.'
+    ) || jsonb_build_object(
+        'letter', 'Number of the dead letter.',
+        'letters', 'How many dead letters.',
+        'partition', 'Partition of the topic.',
+        'message_offset', 'Offset of the message in its partition.',
+        'message_at', 'Time in the message, if known.',
+        'first_at', 'When the message became a dead letter for the first time.',
+        'last_at', 'When it did for the last time.',
+        'times', 'How often it was collected.',
+        'replays', 'How often it was sent again.',
+        'sent_at', 'When it was sent again last.',
+        'operation', 'Number of the operation; in dead_letters of the one that did something to it last.',
+        'key_bytes', 'Size of the key; null if there is none.',
+        'value_bytes', 'Size of the value; null for a tombstone.',
+        'is_purged', 'Whether the payload was purged: such a letter cannot be sent again.',
+        'known_since', 'State that knows the version.',
+        'next_offset', 'First offset that is not collected yet.',
+        'why', 'Why it was done, as given.'
     );
 begin
     for _column in
@@ -169,3 +192,9 @@ comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Eac
 comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
 comment on constraint job_status on metl.job is
 'halted waits for somebody, failed broke off, stopped was told to; the others go on.';
+comment on constraint operation_kind on metl.operation is 'What people do to streams.';
+comment on constraint operation_says_why on metl.operation is 'Whoever finds the trace wants to know.';
+comment on constraint operation_about_is_an_object on metl.operation is
+'What an operation tells about itself has names.';
+comment on constraint dead_letter_status on metl.dead_letter is
+'Mappers say nothing of a letter that they mapped: sent is all that is known until it comes back.';

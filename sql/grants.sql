@@ -16,9 +16,12 @@ declare
         ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
         ['view', 'states, schema_changes',                        'x', 'x', 'x'],
         ['view', 'topics, topic_rules, jobs, job_batches',        'x', 'x', 'x'],
+        ['view', 'dead_letters, dead_letter_counts, due_letters', 'x', 'x', 'x'],
+        ['view', 'dead_positions, operations',                    'x', 'x', 'x'],
         ['view', 'registry_versions, registry_readings, registry_work', 'x', '', 'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
+        ['call', 'matrix_at, outdated',                           'x', 'x', 'x'],
         ['call', 'matrix_block, feeds, fed_by, search',           'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
@@ -31,7 +34,11 @@ declare
         ['call', 'end_registry_version, retry_registry_versions', '',  '',  'x'],
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
-        ['call', 'stop_job',                                      '',  'x', 'x']
+        ['call', 'stop_job',                                      '',  'x', 'x'],
+        ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
+        ['call', 'collect_letters, send_due_letters',             '',  'x', ''],
+        -- Payloads are business data.
+        ['call', 'letter_payload, send_letters, give_up_letters', '',  '',  'x']
     ];
     _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];
     _line text[];

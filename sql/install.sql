@@ -13,6 +13,7 @@
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
 \ir migrations/010_registry.sql
+\ir migrations/013_dead_letters.sql
 \ir types.sql
 
 -- Taking turns
@@ -126,11 +127,27 @@
 \ir functions/stop_job.sql
 \ir views/jobs.sql
 
+-- Dead letters, and what is done to streams by hand
+\ir functions/begin_operation.sql
+\ir functions/end_operation.sql
+\ir private/read_letters.sql
+\ir functions/collect_letters.sql
+\ir private/send.sql
+\ir functions/send_letters.sql
+\ir views/due_letters.sql
+\ir functions/send_due_letters.sql
+\ir functions/give_up_letters.sql
+\ir functions/letter_payload.sql
+\ir views/dead_letters.sql
+
 -- States
 \ir views/states.sql
 \ir views/schema_changes.sql
 \ir functions/decompaction_at.sql
 \ir functions/diff.sql
+\ir private/topics_at.sql
+\ir functions/matrix_at.sql
+\ir functions/outdated.sql
 
 -- Search
 \ir functions/feeds.sql

@@ -91,7 +91,12 @@ class Control:
         connection = connect(self._dsn, variable, **LINE)
         connection.autocommit = True
         connection.execute(f"set statement_timeout = '{PATIENCE}s'")
-        about = {"topics": self._settings.topics, "trigger": self._settings.trigger, "pid": os.getpid()}
+        about = {
+            "topics": self._settings.topics,
+            "replays": self._settings.replays,
+            "trigger": self._settings.trigger,
+            "pid": os.getpid(),
+        }
         try:
             connection.execute(
                 "select metl.start_job(%s, %s, %s, %s)",
@@ -103,7 +108,7 @@ class Control:
                 raise MetlError("The server still holds this job's earlier connection.") from None
             raise _explained(error) from None
         self._connection = connection
-        self.jdbc = _jdbc(connection)
+        self.jdbc = jdbc(connection)
 
     def _checkpoint(self) -> str:
         """One name for one folder, however it was given."""
@@ -162,7 +167,7 @@ def _explained(error: psycopg.Error) -> MetlError:
     return MetlError(f"The database refused: {message}.")
 
 
-def _jdbc(connection: psycopg.Connection) -> dict[str, str]:
+def jdbc(connection: psycopg.Connection) -> dict[str, str]:
     """The same address for Spark; the password as an option, which is never printed, and not in the URL."""
     info = connection.info
     if info.host.startswith("/"):

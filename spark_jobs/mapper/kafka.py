@@ -1,7 +1,9 @@
 """Where messages come from and records go to."""
 
+import json
 import re
 import socket
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -9,6 +11,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from mapper.settings import Settings
 from metl.errors import MetlError
 
+#: Topic, partition, the first offset, and the one after the last.
+Range = tuple[str, int, int, int]
 PATIENCE = 5.0
 # A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
 # More than this the client's buffer does not take.
@@ -46,6 +50,32 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
     )
 
 
+def read_ranges(spark: SparkSession, settings: Settings, ranges: Sequence[Range]) -> DataFrame:
+    """The same of messages that are there already; at most one range of each partition."""
+    begins: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for topic, partition, begin, end in ranges:
+        begins.setdefault(topic, {})[str(partition)] = begin
+        ends.setdefault(topic, {})[str(partition)] = end
+    return (
+        spark.read.format("kafka")
+        .options(**_options(settings))
+        .option("assign", json.dumps({topic: [int(each) for each in found] for topic, found in begins.items()}))
+        .option("startingOffsets", json.dumps(begins))
+        .option("endingOffsets", json.dumps(ends))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "true")
+        .load()
+        .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+    )
+
+
+def write_once(records: DataFrame, settings: Settings) -> None:
+    """The same for a query that ends by itself."""
+    options = {"kafka.max.request.size": LARGEST, **_options(settings)}
+    records.write.format("kafka").options(**options).save()
+
+
 def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     """Entities and dead letters by one sink: the topic is a column."""
     writer = (
@@ -69,6 +99,12 @@ def _options(settings: Settings) -> dict[str, str]:
 
 
 def _pattern(settings: Settings) -> str:
+    """Letters that are sent again come beside what is asked for; a topic for them need not be there."""
+    replays = f"|^{re.escape(settings.replays)}$" if settings.replays else ""
+    return f"{wanted(settings)}{replays}"
+
+
+def wanted(settings: Settings) -> str:
     """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
-    own = f"{re.escape(settings.prefix)}|{re.escape(settings.dead_letters)}$"
-    return f"^(?!{own})(?:{settings.topics})$"
+    own = "|".join(f"{re.escape(name)}$" for name in (settings.dead_letters, settings.replays) if name)
+    return f"^(?!{re.escape(settings.prefix)}|{own})(?:{settings.topics})$"

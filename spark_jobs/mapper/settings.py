@@ -26,15 +26,28 @@ class Settings:
     unknown_version: str = "dead-letter"
     prefix: str = "cdm."
     dead_letters: str = "metl.dead"
+    #: Null for a job that takes no letters that are sent again.
+    replays: str | None = "metl.replay"
     kafka_options: dict[str, str] | None = None
     metrics_port: int | None = None
 
     def __post_init__(self) -> None:
-        for option, name in (("--job", self.job), ("--dead-letters", self.dead_letters), ("--prefix", self.prefix)):
+        names = {
+            "--job": self.job,
+            "--dead-letters": self.dead_letters,
+            "--replays": self.replays or "none",
+            "--prefix": self.prefix,
+        }
+        for option, name in names.items():
             if not NAME.fullmatch(name):
                 raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
         if not SHORTEST <= self.duration <= LONGEST:
             raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
+        if self.replays and (self.replays == self.dead_letters or self.replays.startswith(self.prefix)):
+            raise BadInput(
+                f"--replays {self.replays} is a topic that this job writes: what it cannot map would go round for ever."
+                " Take another one."
+            )
         try:
             pattern = re.compile(self.topics)
         except re.error as error:

@@ -95,7 +95,7 @@ def run(
     job = job or trigger
     settings = Settings(
         topics=topics, job=job, checkpoint=str(place.folder / job), brokers=place.kafka, trigger=trigger,
-        duration=2, prefix=place.prefix, dead_letters=place.dead,
+        duration=2, prefix=place.prefix, dead_letters=place.dead, replays=place.replays,
     )  # fmt: skip
     instance = str(uuid.uuid4())
     queries: list[StreamingQuery] = []

@@ -101,6 +101,10 @@ class Place:
     def dead(self) -> str:
         return f"dead-{self.name}"
 
+    @property
+    def replays(self) -> str:
+        return f"replay-{self.name}"
+
     def call(self, function: str, *arguments: object) -> State:
         """A function of METL by position; what is no scalar goes as JSON."""
         given = [json.dumps(each) if isinstance(each, dict | list) else each for each in arguments]
@@ -281,7 +285,7 @@ class Mapper:
         self.mark = uuid.uuid4().hex
         self.log = place.folder / f"{job}-{self.mark[:8]}.log"
         given = [*command, "--job", job, "--checkpoint", str(place.folder / f"checkpoint-{job}")]
-        given += ["--prefix", place.prefix, "--dead-letters", place.dead, *words]
+        given += ["--prefix", place.prefix, "--dead-letters", place.dead, "--replays", place.replays, *words]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 given,

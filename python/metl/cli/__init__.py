@@ -54,6 +54,11 @@ SECTIONS = {
     "Jobs": [
         "live.map_",
         "jobs.jobs",
+        "dead.dead",
+        "offsets.offsets",
+        "snapshot.snapshot",
+        "reprocess.reprocess",
+        "diff_replay.diff_replay",
     ],
 }
 PLACES = {
