@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from metl.errors import MetlError
 from metl.home import Home
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 METL = (sys.executable, "-m", "metl")
 
 

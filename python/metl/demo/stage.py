@@ -17,7 +17,7 @@ from metl.errors import MetlError
 from metl.home import Home
 from metl.stack import parts
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 JOB = "map"
 
 

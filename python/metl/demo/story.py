@@ -83,7 +83,7 @@ def _add_column(stage: Stage) -> None:
     stage.mapped(CUSTOMER, 3, lambda person: person["full_name"] == "Dan")
     stage.say(f"From the alter table to its first row mapped: {time.monotonic() - began:.1f} s.")
     stage.metl("suggest", CUSTOMER)
-    stage.metl("block", "set", CUSTOMER, "2", "person", "--add", "phone=phone")
+    stage.metl("block", "add", CUSTOMER, "newest", "person", "phone=phone")
     stage.taken_up()
     stage.change("shop", "customer", "update customer set phone = '0124' where id = 3")
     stage.mapped(CUSTOMER, 3, lambda person: person.get("phone") == "0124")
@@ -95,7 +95,7 @@ def _rename_column(stage: Stage) -> None:
     stage.change("crm", "contact", "insert into contact values (2, 'Eve', 'eve@example.org')")
     stage.known(CONTACT, 2)
     stage.metl("notices")
-    stage.metl("block", "set", CONTACT, "2", "person", "--add", "email=e_mail")
+    stage.metl("block", "add", CONTACT, "newest", "person", "email=e_mail")
     stage.metl("notices", "confirm", "--all")
     stage.taken_up()
     stage.change("crm", "contact", "update contact set e_mail = 'eve@example.com' where id = 2")
@@ -104,12 +104,12 @@ def _rename_column(stage: Stage) -> None:
 
 def _change_type(stage: Stage) -> None:
     stage.say("— A column gets another type: what means something else is not mapped by itself.")
-    stage.alter("billing", "alter table invoice alter amount type text")
-    stage.change("billing", "invoice", "update invoice set amount = '20.00 EUR' where id = 1")
+    stage.alter("billing", "alter table invoice alter order_id type text")
+    stage.change("billing", "invoice", "update invoice set order_id = 'A-1' where id = 1")
     stage.known(INVOICE, 2)
     stage.metl("notices")
     stage.metl("notices", "confirm", "--all")
-    stage.mapped(INVOICE, 1, lambda invoice: "amount" not in invoice)
+    stage.mapped(INVOICE, 1, lambda invoice: "order_number" not in invoice)
 
 
 def _drop_column(stage: Stage) -> None:

@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from metl.errors import MetlError
 
-PATIENCE = 60.0
+PATIENCE = 120.0
 DEAD_LETTERS = "metl.dead"
 
 #: Topic, partition and offset of a message that came in.
