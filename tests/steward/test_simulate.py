@@ -44,7 +44,7 @@ Version 4 of {SHOP} would lose 2 cells of person:
 {SHOP} version 4 → person version 2
   - name → full_name
   - id → number (its type changed)
-An attribute that goes on under another name keeps its cells if it says "renamed_from".
+What goes on under another name keeps its cells if it says so: aliases in Avro, x-renamed-from elsewhere.
 """
     )
     again = look("simulate", draft(tmp_path, LOSING), "--schema", SHOP, "--json")
@@ -55,6 +55,55 @@ An attribute that goes on under another name keeps its cells if it says "renamed
         ("full_name", "dropped"),
         ("number", "type_changed"),
     ]
+
+
+def connect(*fields: dict[str, Any], name: str = f"{SHOP}.Value") -> dict[str, Any]:
+    return {"type": "struct", "name": name, "fields": list(fields)}
+
+
+def envelope(row: dict[str, Any]) -> dict[str, Any]:
+    parts = [{**row, "field": "before"}, {**row, "field": "after"}, {"type": "string", "field": "op"}]
+    return connect(*parts, name=f"{SHOP}.Envelope")
+
+
+ID, NAME = {"field": "id", "type": "int64"}, {"field": "name", "type": "string", "optional": True}
+RENAMED = {"field": "called", "type": "string", "parameters": {"x-renamed-from": "name"}}
+#: The same in each: all goes on, one under another name, one is dropped.
+FORMATS: dict[str, list[Any]] = {
+    "connect": [connect(ID, NAME), connect(ID, RENAMED), connect(ID)],
+    "envelope": [envelope(connect(ID, NAME)), envelope(connect(ID, RENAMED)), envelope(connect(ID))],
+    "inline": [{"schema": connect(ID, *fields), "payload": {}} for fields in ([NAME], [RENAMED], [])],
+    "avro": [
+        {
+            "type": "record",
+            "namespace": SHOP,
+            "name": "Value",
+            "fields": [{"name": "id", "type": ["null", "long"]}, *fields],
+        }
+        for fields in (
+            [{"name": "name", "type": "string"}],
+            [{"name": "called", "type": "string", "aliases": ["title", "name"]}],
+            [],
+        )
+    ],
+    "json schema": [
+        {"$id": f"https://example.org/{SHOP}.json", "properties": {"id": {"type": "integer"}, **properties}}
+        for properties in (
+            {"name": {"type": "string"}},
+            {"called": {"type": ["string", "null"], "x-renamed-from": ["title", "name"]}},
+            {},
+        )
+    ],
+}
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_drafts_in_the_words_of_registries_name_their_schema(look: Run, tmp_path: Path, form: str) -> None:
+    for content, exit_code, lost in zip(FORMATS[form], (0, 0, 1), ([], [], ["full_name"]), strict=True):
+        result = look("simulate", draft(tmp_path, content), "--json")
+        assert (result.exit_code, result.stderr) == (exit_code, "")
+        found = json.loads(result.stdout)
+        assert (found["schema"], [cell["entity_attribute"] for cell in found["lost"]]) == (SHOP, lost)
 
 
 def test_a_draft_from_stdin(reader: str) -> None:
@@ -73,7 +122,13 @@ def test_a_draft_from_stdin(reader: str) -> None:
         ("", ["--schema", SHOP], "draft.json is not JSON: Expecting value in line 1, column 1."),
         ('[{"name": "id",\n "type" "int32"}]', ["--schema", SHOP], "in line 2, column 9."),
         ("[" * 100_000, ["--schema", SHOP], "draft.json is nested too deeply."),
-        ("true", ["--schema", SHOP], "draft.json is not an array of attributes."),
+        ("true", ["--schema", SHOP], "draft.json is not that of an object with properties."),
+        ({"type": "struct", "name": SHOP}, [], "draft.json is a struct of Kafka Connect without fields."),
+        (
+            {"type": "record", "name": "customer", "fields": []},
+            [],
+            "The draft calls itself 'customer', which no schema",
+        ),
         ([1], ["--schema", SHOP], f"Attribute 1 of schema '{SHOP}' version 4 is not an object: 1"),
         ([{"name": "id"}], ["--schema", SHOP], "Attribute id of schema"),
         ([{"name": "id", "type": "int31"}], ["--schema", SHOP], "has the unknown type int31."),

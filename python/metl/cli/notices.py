@@ -22,6 +22,8 @@ MEANING = {
     "frozen": "the policy is freeze, so that nothing was carried over",
     "waiting": "a plan that would lose these cells waits: see metl plans",
     "unchanged": "all cells go on",
+    "unreadable": "a version in the registry cannot be read: metl.registry_versions says why",
+    "conflict": "something else has the name or number of a version in the registry: see metl.registry_versions",
 }
 
 

@@ -26,14 +26,15 @@ KNOWN = "select distinct schema from metl.schema_versions where schema = any(%s)
 def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json: bool) -> None:
     """Tell whether the next version of a schema, drafted in FILE (- for stdin), would lose mappings.
 
-    FILE has attributes as metl.add_schema_version takes them. A gate for the CI of whoever owns the schema: nothing
-    is changed.
+    FILE is a schema of Kafka Connect, Avro or JSON Schema, of a row or of Debezium's envelope, or has attributes as
+    metl.add_schema_version takes them. A gate for the CI of whoever owns the schema: nothing is changed.
 
     \b
     Exit codes: 0 nothing would be lost, 1 cells would be lost,
     2 the draft or the schema is wrong. A database that does not answer
     is 1 as well, but then nothing is on stdout.
     \b
+    metl simulate customer.avsc
     metl simulate customer.json --schema shop.customer
     metl simulate - --schema shop.customer --json < customer.json
     """
@@ -57,7 +58,7 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
         entities = ", ".join(map(printable, hurt))
         say(f"Version {version} of {printable(name)} would lose {counted(len(lost), 'cell')} of {entities}:")
         print_cells(lost)
-        say('An attribute that goes on under another name keeps its cells if it says "renamed_from".')
+        say("What goes on under another name keeps its cells if it says so: aliases in Avro, x-renamed-from elsewhere.")
     context.exit(1 if lost else 0)
 
 
