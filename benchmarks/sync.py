@@ -27,7 +27,7 @@ from metl.home import Home
 from metl.install import install
 from metl.registry.apicurio import API, Apicurio
 from metl.registry.books import Books
-from metl.registry.http import Answer, Http
+from metl.registry.http import Http
 from metl.registry.schemas import read
 from metl.registry.sync import Sync
 from metl.stack import parts, supervisor
@@ -39,7 +39,7 @@ LOOKS = 20
 class Counting(Http):
     asked = 0
 
-    def _once(self, *words: Any) -> Answer:
+    def _once(self, *words: Any) -> Any:
         self.asked += 1
         return super()._once(*words)
 
@@ -122,7 +122,7 @@ def asked_one_by_one(registry: str) -> tuple[float, int]:
     def artifacts() -> Iterator[str]:
         seen = 0
         while True:
-            page = http.json(*API, "groups", "default", "artifacts", limit=1000, offset=seen).value
+            page = http.json(*API, "groups", "default", "artifacts", limit=1000, offset=seen)
             yield from (each["artifactId"] for each in page["artifacts"])
             seen += len(page["artifacts"])
             if seen >= page["count"]:
@@ -156,7 +156,7 @@ def registered_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple
 def _versions(http: Http, artifact: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = http.json(
         *API, "groups", "default", "artifacts", artifact, "versions", limit=1000, orderby="globalId"
-    ).value["versions"]
+    )["versions"]
     return found
 
 

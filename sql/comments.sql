@@ -107,7 +107,8 @@ declare
         'gone_at', 'When it was found to be gone from the registry.',
         'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
         'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
-        'read_until', 'Moment up to which everything is known, by the clock of the registry.'
+        'read_until', 'Moment up to which everything is known, by the clock of the registry.',
+        'read_at', 'When that was found out.'
     ) || jsonb_build_object(
         'letter', 'Number of the dead letter.',
         'letters', 'How many dead letters.',

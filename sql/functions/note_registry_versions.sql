@@ -12,21 +12,16 @@ begin
     perform metl._lock();
     _found := metl._read_listing(note_registry_versions.registry, listing);
     update metl.registry_version as known set gone_at = clock_timestamp()
+    where known.entry = any(gone) and known.registry = note_registry_versions.registry and known.gone_at is null;
+    -- What was deleted and made anew is another version under the same name.
+    update metl.registry_version as known set gone_at = clock_timestamp()
+    from unnest(_found) as found
     where
-        known.registry = note_registry_versions.registry
-        and known.gone_at is null
-        and (
-            known.entry = any(gone)
-            -- What was deleted and made anew is another version under the same name.
-            or exists (
-                select from unnest(_found) as found
-                where
-                    (known.registry_group, known.artifact, known.registry_version)
-                    = (found.registry_group, found.artifact, found.registry_version)
-                    and (known.global_id, known.confluent_id, known.created_on)
-                    is distinct from (found.global_id, found.confluent_id, found.created_on)
-            )
-        );
+        known.gone_at is null
+        and (known.registry, known.registry_group, known.artifact, known.registry_version)
+        = (found.registry, found.registry_group, found.artifact, found.registry_version)
+        and (known.global_id, known.confluent_id, known.created_on)
+        is distinct from (found.global_id, found.confluent_id, found.created_on);
 
     return query
     select event.*
@@ -74,10 +69,13 @@ begin
             select from metl.registry_version as other
             where other.schema = freed.schema and other.gone_at is not null and other.outcome <> 'ended'
         );
-    insert into metl.registry_reading (registry, registry_group, read_until)
-    select note_registry_versions.registry, coalesce(note_registry_versions.registry_group, ''), read_until
+    insert into metl.registry_reading (registry, registry_group, read_until, read_at)
+    select
+        note_registry_versions.registry, coalesce(note_registry_versions.registry_group, ''), read_until,
+        clock_timestamp()
     where note_registry_versions.read_until is not null
-    on conflict on constraint registry_reading_pk do update set read_until = excluded.read_until;
+    on conflict on constraint registry_reading_pk do update set
+        read_until = excluded.read_until, read_at = excluded.read_at;
 end $$;
 comment on function metl.note_registry_versions(text, text, jsonb, timestamptz, bigint[]) is
 'Writes down what a registry was seen to have, of one group or (null) of all: an array of {"group", "artifact", '

@@ -47,6 +47,8 @@ create table if not exists metl.registry_reading (
     -- Empty for all groups.
     registry_group text,
     read_until timestamptz not null,
+    -- By our own clock: how much time has passed since is the same by every clock.
+    read_at timestamptz not null,
     constraint registry_reading_pk primary key (registry, registry_group)
 );
 comment on table metl.registry_reading is 'Up to which moment everything is known that happened in a registry.';

@@ -40,7 +40,7 @@ comment on view metl.registry_versions is
 'Every version that was seen in a registry, and what became of it: the version of the schema, or why there is none.';
 
 create or replace view metl.registry_readings as
-select registry, nullif(registry_group, '') as registry_group, read_until
+select registry, nullif(registry_group, '') as registry_group, read_until, read_at
 from metl.registry_reading;
 comment on view metl.registry_readings is
 'Up to which moment, by its own clock, each registry was read: all of it (group null) or one group.';

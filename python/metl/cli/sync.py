@@ -4,7 +4,6 @@ import collections
 import contextlib
 import json
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -80,10 +79,10 @@ def sync(
     metl sync --retry shop.customer    once more what could not be read, was rejected or deleted here
     METL_REGISTRY=http://host:8081 metl sync --registry-type confluent
     """
-    if watch and (dry_run or retried or accept_deletions):
-        raise BadInput(
-            "--watch goes on by itself. Run --dry-run, --retry and --accept-deletions without it, beside it."
-        )
+    if watch and (dry_run or full or retried or accept_deletions):
+        raise BadInput("--watch goes on by itself. Run a single pass beside it for what the other options do.")
+    if dry_run and retried:
+        raise BadInput("--dry-run changes nothing, --retry does. Give one of them.")
     stop = threading.Event()
     registry, name = _registry(registry_type, stop), name or registry_type
     out = _Output(as_json, watch)
@@ -93,10 +92,10 @@ def sync(
 
     with contextlib.closing(registry):
         if watch:
-            with _politely(stop, registry):
+            with _ending(stop, registry, politely=True):
                 _watch(prepare, name, stop, out)
             return
-        with signals.all_interrupt(), many_changes(address()) as connection, out:
+        with _ending(stop, registry, politely=False), many_changes(address()) as connection, out:
             books = Books(connection, name)
             books.require_steward()
             for schema in retried:
@@ -155,12 +154,14 @@ def _undone(connection: psycopg.Connection) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _politely(stop: threading.Event, registry: Registry) -> Iterator[None]:
-    """Whoever tells us to end lets us finish the transaction we are in."""
+def _ending(stop: threading.Event, registry: Registry, politely: bool) -> Iterator[None]:
+    """Whoever tells us to end does not wait for the registry; politely: for the transaction that we are in."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         stop.set()
         registry.abort()
+        if not politely:
+            raise KeyboardInterrupt
 
     with signals.kept():
         for number in signals.ENDING:
@@ -177,7 +178,7 @@ class _Output:
         self._counts: collections.Counter[str] = collections.Counter()
         self._total = 0
         self._last_said = time.monotonic()
-        self._bar = Progress(console=console, transient=True, disable=watch or not sys.stderr.isatty())
+        self._bar = Progress(console=console, transient=True, disable=watch or as_json or not console.is_terminal)
         self._task = self._bar.add_task("versions", total=None, visible=False)
         self.failures = 0
 
@@ -215,6 +216,6 @@ class _Output:
             self._line(telling.summary(self._counts) + (" Nothing was changed: a dry run." if dry_run else ""))
 
     def _line(self, text: str) -> None:
-        console.print(text, markup=False, soft_wrap=True)
+        console.print(text, markup=False, emoji=False, soft_wrap=True)
         # Who reads a pipe waits for it.
         console.file.flush()

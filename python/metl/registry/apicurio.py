@@ -1,11 +1,11 @@
 """Apicurio, through its own API (v3)."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from metl.registry.http import Answer, Http, Refused
+from metl.registry.http import Http, Refused
 from metl.registry.listing import Content, Garbled, Reading, Version
 
 API = ("apis", "registry", "v3")
@@ -14,8 +14,6 @@ LARGEST_PAGE = 1000
 FIRST_PAGE = 100
 #: Changes of one second look alike, and one that took a while to commit shows with the time at which it began.
 OVERLAP = timedelta(seconds=10)
-#: A date in an answer may be that of a proxy, whose clock is another one.
-SKEW = timedelta(minutes=10)
 LEGACY_IDS = "apicurio.ccompat.legacy-id-mode.enabled"
 
 
@@ -25,40 +23,36 @@ class Apicurio:
 
     def everything(self, group: str | None) -> Reading:
         versions: dict[int, Version] = {}
-        count, requests, until = -1, 0, None
-        seen = 0
+        counts: set[int] = set()
+        requests = seen = 0
         while True:
-            answer = self._search(group, "globalId", "asc", LARGEST_PAGE, seen)
+            page = self._search(group, "globalId", "asc", LARGEST_PAGE, seen)
+            found = _versions(page)
             requests += 1
-            found, total = _versions(answer), _count(answer)
-            if count < 0:
-                date = answer.date
-            changed_meanwhile = count not in (-1, total)
-            count = total
-            versions |= {_global_id(each): each for each in found}
             seen += len(found)
-            if changed_meanwhile or not found or seen >= total:
+            counts.add(_count(page))
+            versions |= {each.position: each for each in found}
+            if len(counts) > 1 or not found or seen >= min(counts):
                 break
-        is_whole = not changed_meanwhile and len(versions) == count
-        until = _settled(list(versions.values()), date) if is_whole else None
-        return Reading(list(versions.values()), count, until, is_whole, requests)
+        is_whole = counts == {len(versions)}
+        until = _until(versions.values()) if is_whole else None
+        return Reading(list(versions.values()), max(counts), until, is_whole, requests)
 
     def changes(self, group: str | None, since: datetime) -> Reading:
         versions: dict[int, Version] = {}
-        first: Answer | None = None
+        count: int | None = None
         requests = seen = 0
         while True:
-            size = LARGEST_PAGE if first else FIRST_PAGE
-            answer = self._search(group, "modifiedOn", "desc", size, seen)
-            first = first or answer
+            page = self._search(group, "modifiedOn", "desc", LARGEST_PAGE if requests else FIRST_PAGE, seen)
+            found = _versions(page)
             requests += 1
-            found = _versions(answer)
             seen += len(found)
-            versions |= {_global_id(each): each for each in found if each.modified_on and each.modified_on >= since}
-            if not found or seen >= _count(answer) or len(found) > sum(_global_id(each) in versions for each in found):
+            count = _count(page) if count is None else count
+            recent = [each for each in found if each.modified_on and each.modified_on >= since]
+            versions |= {each.position: each for each in recent}
+            if len(recent) < len(found) or not found or seen >= count:
                 break
-        until = max(since, _settled(list(versions.values()), first.date) or since)
-        return Reading(list(versions.values()), _count(first), until, is_whole=False, requests=requests)
+        return Reading(list(versions.values()), count, _until(versions.values()), is_whole=False, requests=requests)
 
     def content(self, version: Version) -> Content:
         # By content and not by version: that of a disabled version is given out only so.
@@ -76,7 +70,7 @@ class Apicurio:
 
     def is_gone(self, version: Version) -> bool:
         try:
-            answer = self._http.json(
+            found = self._http.json(
                 *API, "groups", version.group, "artifacts", version.artifact, "versions", version.version
             )
         except Refused as refusal:
@@ -85,7 +79,7 @@ class Apicurio:
             if refusal.status == 404 and said in ("VersionNotFoundException", "ArtifactNotFoundException"):
                 return True
             raise
-        return _version(answer.value).identity != version.identity
+        return _version(found).identity != version.identity
 
     def abort(self) -> None:
         self._http.abort()
@@ -93,18 +87,18 @@ class Apicurio:
     def close(self) -> None:
         self._http.close()
 
-    def _search(self, group: str | None, by: str, order: str, limit: int, offset: int) -> Answer:
+    def _search(self, group: str | None, by: str, order: str, limit: int, offset: int) -> Any:
         return self._http.json(
             *(*API, "search", "versions"), groupId=group, orderby=by, order=order, limit=limit, offset=offset
         )
 
     def _referred(self, content_id: int, patience: int) -> dict[str, str]:
         found: dict[str, str] = {}
-        listed = self._http.json(*API, "ids", "contentIds", str(content_id), "references").value
+        listed = self._http.json(*API, "ids", "contentIds", str(content_id), "references")
         for each in listed if isinstance(listed, list) and patience else []:
             group = each.get("groupId") or "default"
             path = (*API, "groups", group, "artifacts", each["artifactId"], "versions", each["version"])
-            target = _version(self._http.json(*path).value).content_id
+            target = _version(self._http.json(*path)).content_id
             assert target is not None
             found[each["name"]] = self._http.text(*API, "ids", "contentIds", str(target))
             found |= self._referred(target, patience - 1)
@@ -114,30 +108,29 @@ class Apicurio:
     def _has_legacy_ids(self) -> bool:
         """Whether its Confluent API calls versions by their global id."""
         try:
-            answer = self._http.json(*API, "admin", "config", "properties", LEGACY_IDS)
+            setting = self._http.json(*API, "admin", "config", "properties", LEGACY_IDS)
         except Refused:
             # Only administrators may look; hardly anybody changes it.
             return False
-        return isinstance(answer.value, dict) and answer.value.get("value") == "true"
+        return isinstance(setting, dict) and setting.get("value") == "true"
 
 
-def _settled(versions: list[Version], date: datetime | None) -> datetime | None:
+def _until(versions: Iterable[Version]) -> datetime | None:
     """Before this moment nothing will come up any more that was not seen."""
-    newest = [each.modified_on - OVERLAP for each in versions if each.modified_on]
-    return max([*newest, *([date - SKEW] if date else [])], default=None)
+    return max((each.modified_on - OVERLAP for each in versions if each.modified_on), default=None)
 
 
-def _count(answer: Answer) -> int:
-    count = answer.value.get("count") if isinstance(answer.value, dict) else None
+def _count(page: Any) -> int:
+    count = page.get("count") if isinstance(page, dict) else None
     if not isinstance(count, int):
-        raise Garbled(f"The registry does not say how many versions it has: {str(answer.value)[:100]}")
+        raise Garbled(f"The registry does not say how many versions it has: {str(page)[:100]}")
     return count
 
 
-def _versions(answer: Answer) -> list[Version]:
-    found = answer.value.get("versions") if isinstance(answer.value, dict) else None
+def _versions(page: Any) -> list[Version]:
+    found = page.get("versions") if isinstance(page, dict) else None
     if not isinstance(found, list):
-        raise Garbled(f"The registry does not say which versions it has: {str(answer.value)[:100]}")
+        raise Garbled(f"The registry does not say which versions it has: {str(page)[:100]}")
     return [_version(each) for each in found]
 
 
@@ -162,8 +155,3 @@ def _version(found: Any) -> Version:
 
 def _moment(found: Mapping[str, Any], name: str) -> datetime | None:
     return datetime.fromisoformat(found[name]) if found.get(name) else None
-
-
-def _global_id(version: Version) -> int:
-    assert version.global_id is not None
-    return version.global_id

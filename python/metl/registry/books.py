@@ -4,8 +4,9 @@ import json
 import os
 import socket
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -96,15 +97,16 @@ class Books:
         found = self._connection.execute(HOLDER, [self._lock(what)]).fetchone()
         return f"{found[0] or 'another program'} (session {found[1]})" if found else "another program"
 
-    def read_until(self, group: str | None) -> datetime | None:
+    def read_until(self, group: str | None) -> tuple[datetime, timedelta] | None:
+        """The moment by the clock of the registry, and for how long it has been known."""
         found = self._connection.execute(
             """
-            select read_until from metl.registry_readings
+            select read_until, greatest(clock_timestamp() - read_at, '0') from metl.registry_readings
             where registry = %s and registry_group is not distinct from %s
             """,
             [self.registry, group],
         ).fetchone()
-        return found[0] if found else None
+        return found and (found[0], found[1])
 
     def count(self, group: str | None) -> int:
         query = f"select count(*) from ({KNOWN}{OF_GROUP if group else ''}) as known"  # noqa: S608
@@ -137,6 +139,10 @@ class Books:
         cursor = self._connection.cursor(row_factory=dict_row)
         rows = cursor.execute(WORK, {"registry": self.registry, "groups": list(groups) or None}).fetchall()
         return [Task(row["task"], row["entry"], row["schema"], _version(row), row["failed_before"]) for row in rows]
+
+    def together(self) -> AbstractContextManager[object]:
+        """All or nothing."""
+        return self._connection.transaction()
 
     def take(self, task: Task, attributes: list[dict[str, Any]], refs: dict[str, Any]) -> list[Event]:
         return self._events(

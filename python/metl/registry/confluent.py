@@ -34,7 +34,7 @@ class Confluent:
         raise AssertionError(f"nobody told that {group} was read until {since}")
 
     def content(self, version: Version) -> Content:
-        found = self._http.json("subjects", _subject(version), "versions", version.version).value
+        found = self._http.json("subjects", _subject(version), "versions", version.version)
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str) or "id" not in found:
             raise Garbled(f"Version {version.version} of {version.artifact} has no schema: {str(found)[:200]}")
         refs = {"confluent_id": found["id"], **({"confluent_guid": found["guid"]} if found.get("guid") else {})}
@@ -46,14 +46,14 @@ class Confluent:
         while todo and len(found) < 1000:
             each = todo.pop(0)
             if each["name"] not in found:
-                answer = self._http.json("subjects", each["subject"], "versions", str(each["version"])).value
+                answer = self._http.json("subjects", each["subject"], "versions", str(each["version"]))
                 found[each["name"]] = answer["schema"]
                 todo += answer.get("references") or []
         return found
 
     def is_gone(self, version: Version) -> bool:
         try:
-            found = self._http.json("subjects", _subject(version), "versions", version.version).value
+            found = self._http.json("subjects", _subject(version), "versions", version.version)
         except Refused as refusal:
             said = refusal.body.get("error_code") if isinstance(refusal.body, dict) else None
             if refusal.status == 404 and said in NOT_FOUND:
@@ -72,7 +72,7 @@ class Confluent:
         found: dict[tuple[str, int], Version] = {}
         while True:
             try:
-                page = self._http.json("schemas", subjectPrefix=prefix, offset=len(found), limit=PAGE).value
+                page = self._http.json("schemas", subjectPrefix=prefix, offset=len(found), limit=PAGE)
             except Refused as refusal:
                 if refusal.status in (404, 405):
                     return None
@@ -88,13 +88,13 @@ class Confluent:
                 return list(found.values())
 
     def _subject_by_subject(self, prefix: str | None) -> list[Version]:
-        subjects = self._http.json("subjects", subjectPrefix=prefix).value
+        subjects = self._http.json("subjects", subjectPrefix=prefix)
         if not isinstance(subjects, list):
             raise Garbled(f"The registry does not say which subjects it has: {str(subjects)[:100]}")
 
         def versions(subject: str) -> list[Version]:
             try:
-                numbers = self._http.json("subjects", subject, "versions").value
+                numbers = self._http.json("subjects", subject, "versions")
             except Refused as refusal:
                 if refusal.status == 404:
                     return []

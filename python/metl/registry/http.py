@@ -1,13 +1,12 @@
 """JSON over HTTP for thousands of requests: connections stay open, and what fails for a moment is tried again."""
 
 import base64
+import collections
 import contextlib
 import http.client
 import json
 import threading
-from dataclasses import dataclass
-from datetime import datetime
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -32,15 +31,8 @@ class Refused(RestError):
         self.body = body
 
 
-@dataclass(frozen=True)
-class Answer:
-    value: Any
-    #: By the clock of the other side.
-    date: datetime | None
-
-
 class Http:
-    """Safe to use from several threads, each of which has a connection of its own."""
+    """Safe to use from several threads: as many connections as there ever were requests at once."""
 
     def __init__(self, address: str, stop: threading.Event | None = None) -> None:
         self._url = urlsplit(address)
@@ -50,32 +42,29 @@ class Http:
             valid = False
         if not valid:
             raise BadInput(f"{without_password(address)} is not the address of a registry. Set METL_REGISTRY.")
-        self.shown = without_password(address)
         self._stop = stop or threading.Event()
-        self._own = threading.local()
-        self._open: set[http.client.HTTPConnection] = set()
+        self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
+        self._busy: set[http.client.HTTPConnection] = set()
 
-    def json(self, *path: str, **query: object) -> Answer:
+    def json(self, *path: str, **query: object) -> Any:
         """GET of the path made of these names."""
         return self._patiently(path, query, json.loads)
 
     def text(self, *path: str, **query: object) -> str:
-        return str(self._patiently(path, query, bytes.decode).value)
+        return str(self._patiently(path, query, bytes.decode))
 
     def abort(self) -> None:
         """Ends what other threads wait for; to be called once `stop` is set."""
-        for connection in list(self._open):
+        for connection in list(self._busy):
             with contextlib.suppress(OSError):
                 if connection.sock:
                     connection.sock.shutdown(2)
 
     def close(self) -> None:
-        for connection in list(self._open):
-            connection.close()
-        self._open.clear()
-        self._own = threading.local()
+        while self._idle:
+            self._idle.pop().close()
 
-    def _patiently(self, path: tuple[str, ...], query: dict[str, object], read: Any) -> Answer:
+    def _patiently(self, path: tuple[str, ...], query: dict[str, object], read: Callable[[bytes], Any]) -> Any:
         for pause in (*PAUSES, None):
             if self._stop.is_set():
                 raise Stopped
@@ -89,42 +78,38 @@ class Http:
             self._stop.wait(pause)
         raise AssertionError("the last try either returns or raises")
 
-    def _once(self, path: tuple[str, ...], query: dict[str, object], read: Any) -> Answer:
+    def _once(self, path: tuple[str, ...], query: dict[str, object], read: Callable[[bytes], Any]) -> Any:
         target = "/".join([self._url.path.rstrip("/"), *(quote(name, safe="") for name in path)])
         given = {name: value for name, value in query.items() if value is not None}
         if given:
             target += f"?{urlencode(given)}"
         shown = f"GET {self._url.scheme}://{self._url.hostname}:{self._url.port or ''}{target}"
+        connection = self._connection()
         try:
-            connection = self._connection()
             connection.request("GET", target, headers=self._headers())
             answer = connection.getresponse()
             body = answer.read()
         except (OSError, http.client.HTTPException) as error:
-            self._forget()
-            raise RestError(f"{shown} got no answer: {_reason(error)}") from None
+            connection.close()
+            raise RestError(f"{shown} got no answer: {str(error) or type(error).__name__}") from None
+        finally:
+            self._busy.discard(connection)
+        self._idle.append(connection)
         if answer.status != 200:
             raise Refused(f"{shown} answered {answer.status}: {body[:300]!r}", answer.status, _json_or_none(body))
         try:
-            value = read(body)
+            return read(body)
         except ValueError:
             raise RestError(f"{shown} did not answer as expected: {body[:100]!r}") from None
-        return Answer(value, _date(answer.headers.get("Date")))
 
     def _connection(self) -> http.client.HTTPConnection:
-        known: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if known is None:
+        try:
+            connection = self._idle.pop()
+        except IndexError:
             kind = http.client.HTTPSConnection if self._url.scheme == "https" else http.client.HTTPConnection
-            known = self._own.connection = kind(str(self._url.hostname), self._url.port, timeout=TIMEOUT)
-            self._open.add(known)
-        return known
-
-    def _forget(self) -> None:
-        known: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
-        if known is not None:
-            known.close()
-            self._open.discard(known)
-            self._own.connection = None
+            connection = kind(str(self._url.hostname), self._url.port, timeout=TIMEOUT)
+        self._busy.add(connection)
+        return connection
 
     def _headers(self) -> dict[str, str]:
         headers = {"Accept": "application/json, */*"}
@@ -134,17 +119,7 @@ class Http:
         return headers
 
 
-def _reason(error: Exception) -> str:
-    return f"{str(error) or type(error).__name__}"
-
-
 def _json_or_none(body: bytes) -> Any:
     with contextlib.suppress(ValueError):
         return json.loads(body)
-    return None
-
-
-def _date(text: str | None) -> datetime | None:
-    with contextlib.suppress(ValueError, TypeError):
-        return parsedate_to_datetime(text or "")
     return None

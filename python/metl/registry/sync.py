@@ -1,12 +1,15 @@
 """One pass: what a registry has that METL does not know, and what becomes of it."""
 
 import collections
+import itertools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+import psycopg
 
 from metl.errors import MetlError
 from metl.registry.attributes import Unreadable
@@ -18,7 +21,9 @@ from metl.rest import RestError
 
 THREADS = 4
 #: How many contents are read before it is their turn.
-AHEAD = 32
+AHEAD = 64
+#: How many are taken in one transaction, for which all others that write have to wait.
+AT_ONCE = 20
 #: So many without an answer, and it is the registry that is away.
 UNANSWERED = 3
 #: So many may go at once, as long as they are not most of what there is.
@@ -69,32 +74,41 @@ class Sync:
         """`full`: whether to look at everything; `again`: whether to try what failed the last time."""
         self.held.clear()
         self._unanswered = 0
+        refusals: list[Unbelievable] = []
         for group in self.groups or (None,):
-            self._note(self._look(group, full))
+            try:
+                self._note(self._look(group, full))
+            except Unbelievable as refusal:
+                refusals.append(refusal)
         self._work(again)
+        if refusals:
+            raise refusals[0]
 
     def rehearse(self, rolled_back: Callable[[], Any], full: bool = False) -> None:
         """The same in a transaction that is undone; all that takes time happens before it."""
         found = [self._look(group, full) for group in self.groups or (None,)]
         news = [version for each in found if each for version in each.versions]
         versions = news + [task.version for task in self.books.work(self.groups) if task.kind == "take"]
-        for version, prepared in self._prepare_ahead(versions):
-            self._ahead[version.key] = prepared
+        for some in self._prepare_ahead(versions):
+            self._ahead |= {version.key: prepared for version, prepared in some}
         with rolled_back():
             for each in found:
                 self._note(each)
             self._work(again=True)
 
     def _look(self, group: str | None, full: bool) -> News | None:
-        since = None if full else self.books.read_until(group)
-        if since is not None:
+        before = None if full else self.books.read_until(group)
+        if before is not None:
+            since, age = before
             reading = self.registry.changes(group, since)
             known = self.books.known_of(reading.versions)
             news = _news(reading, known)
             fresh = [each for each in news if each.key not in known]
             # Whatever else there is, nothing has gone.
             if not _replaced(reading, known) and reading.count == self.books.count(group) + len(fresh):
-                return News(group, news, reading.until) if news or reading.requests > 1 else None
+                # While that time passed here, it passed there as well.
+                until = max(reading.until or since, since + age)
+                return News(group, news, until) if news or reading.requests > 1 else None
         return self._look_at_everything(group)
 
     def _look_at_everything(self, group: str | None) -> News | None:
@@ -142,39 +156,62 @@ class Sync:
     def _do(self, tasks: list[Task]) -> Iterator[Task]:
         """Yields each that came to an end."""
         takes = {task.version.key: task for task in tasks if task.kind == "take"}
-        for version, prepared in self._prepare_ahead([task.version for task in takes.values()]):
-            task = takes[version.key]
-            if task.schema in self.held:
-                continue
-            if isinstance(prepared, Problem):
-                self._tell(self.books.give_up(task, prepared.text, prepared.for_good))
-                if not prepared.for_good:
-                    self.held[task.schema] = prepared.text
-                    continue
-                yield task
-            elif events := self.books.take(task, *prepared):
-                self._tell(events)
-                yield task
+        for some in self._prepare_ahead([task.version for task in takes.values()]):
+            yield from self._take([(takes[version.key], prepared) for version, prepared in some])
         for task in tasks:
             if task.kind == "end":
                 self._go_on()
                 self._tell(self.books.end(task))
                 yield task
 
-    def _prepare_ahead(self, versions: list[Version]) -> Iterator[tuple[Version, Prepared]]:
-        """In order, while the next ones are on their way."""
+    def _take(self, some: list[tuple[Task, Prepared]]) -> list[Task]:
+        """In one transaction, which is cheaper; returns those that came to an end."""
+        events: list[Event] = []
+        done: list[Task] = []
+        held = dict(self.held)
+        try:
+            with self.books.together():
+                for task, prepared in some:
+                    told = self._take_one(task, prepared)
+                    events += told
+                    done += [task] if told and task.schema not in self.held else []
+        except (psycopg.DataError, psycopg.IntegrityError) as error:
+            # What PostgreSQL cannot hold is no reason to stop for all the others.
+            self.held = held
+            if len(some) > 1:
+                return [task for each in some for task in self._take([each])]
+            [(task, _)] = some
+            events, done = self.books.give_up(task, _printable(error), for_good=True), [task]
+        self._tell(events)
+        return done
+
+    def _take_one(self, task: Task, prepared: Prepared) -> list[Event]:
+        if task.schema in self.held:
+            return []
+        if not isinstance(prepared, Problem):
+            return self.books.take(task, *prepared)
+        if not prepared.for_good:
+            self.held[task.schema] = prepared.text
+        return self.books.give_up(task, prepared.text, prepared.for_good)
+
+    def _prepare_ahead(self, versions: list[Version]) -> Iterator[list[tuple[Version, Prepared]]]:
+        """In order, as many as there are by now, while the next ones are on their way."""
         waiting: collections.deque[tuple[Version, Future[Prepared]]] = collections.deque()
+        todo = iter(versions)
         with ThreadPoolExecutor(THREADS) as pool:
             try:
-                for version in versions:
-                    waiting.append((version, pool.submit(self._prepare, version)))
-                    if len(waiting) > AHEAD:
-                        first, future = waiting.popleft()
-                        yield first, future.result()
-                        self._go_on()
-                for first, future in waiting:
-                    yield first, future.result()
+                while True:
                     self._go_on()
+                    for version in itertools.islice(todo, AHEAD - len(waiting)):
+                        waiting.append((version, pool.submit(self._prepare, version)))
+                    if not waiting:
+                        return
+                    waiting[0][1].result()
+                    some: list[tuple[Version, Prepared]] = []
+                    while waiting and len(some) < AT_ONCE and waiting[0][1].done():
+                        version, future = waiting.popleft()
+                        some.append((version, future.result()))
+                    yield some
             finally:
                 pool.shutdown(cancel_futures=True)
 
@@ -187,14 +224,14 @@ class Sync:
             refs = {**content.refs, **({"fingerprint": row.fingerprint} if row.fingerprint else {})}
             return [each.as_json() for each in row.attributes], refs
         except Unreadable as error:
-            return Problem(f"The schema {error}", for_good=True)
+            return Problem(f"The schema {_printable(error)}", for_good=True)
         except (Refused, Garbled) as error:
-            return Problem(str(error), for_good=False)
+            return Problem(_printable(error), for_good=False)
         except RestError as error:
             self._unanswered += 1
             if self._unanswered >= UNANSWERED:
                 raise
-            return Problem(str(error), for_good=False)
+            return Problem(_printable(error), for_good=False)
 
     def _tell(self, events: list[Event]) -> None:
         for event in events:
@@ -203,6 +240,11 @@ class Sync:
     def _go_on(self) -> None:
         if self.stop.is_set():
             raise Stopped
+
+
+def _printable(error: Exception) -> str:
+    """What may hold anything that was in a schema, as PostgreSQL can hold it."""
+    return str(error).encode(errors="backslashreplace").decode().replace("\0", "\\0")[:2000]
 
 
 def _news(reading: Reading, known: dict[Key, Known]) -> list[Version]:

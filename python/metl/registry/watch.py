@@ -34,6 +34,7 @@ class Watch:
         self._stop = stop
         self._say = say
         self._trouble: str | None = None
+        self._is_watching: bool | None = None
         self._last_again = self._last_full = time.monotonic()
 
     def run(self) -> None:
@@ -55,9 +56,14 @@ class Watch:
         sync = self._prepare(books)
         what = f"watch {','.join(sorted(sync.groups))}"
         while not books.try_lock(what):
-            self._tell(f"{books.holder(what)} watches already. Standing by.")
+            if self._is_watching is not False:
+                self._say(f"{books.holder(what)} watches already. Standing by.")
+                self._is_watching = False
             if self._stop.wait(EVERY):
                 return
+        if not self._is_watching:
+            self._say("Watching. Ctrl-C ends it.")
+            self._is_watching = True
         failures = 0
         while not self._stop.is_set():
             began = time.monotonic()
