@@ -77,7 +77,7 @@ def words(name: str) -> tuple[str, ...]:
     parts = [part.casefold() for part in PART.findall(name)]
     spelled = " ".join(parts).replace("e mail", "email").split()
     said = tuple(word for part in spelled for word in SPELLING.get(part, _singular(part)).split())
-    return tuple(word for word in said if word not in IDLE) or said
+    return tuple(word for word in said if word not in IDLE) or said or (name,)
 
 
 def _singular(word: str) -> str:

@@ -103,6 +103,16 @@ def test_long_lists_are_whole_in_a_pipe_and_cut_on_a_terminal(wide: str, monkeyp
     assert "and 21 more" in cut
 
 
+def test_tables_are_folded_between_words(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(console, "width", 80)
+    assert shown("search mail", reader)[-2:] == [
+        "entity      person.email                 2         shop.public.customer.e_mail,",
+        "attribute                                          shop.public.customer.mail",
+    ]
+    monkeypatch.setattr(console, "width", 30)
+    assert max(map(cell_len, shown("search mail", reader))) <= 30, "where that cannot be, anywhere"
+
+
 def test_a_wide_block_leaves_out_what_maps_nothing(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
     words = f"block show {WIDE} 1 wide"
     assert sum("│" in line for line in shown(words, wide)) == 39

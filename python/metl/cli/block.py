@@ -15,29 +15,28 @@ from metl.cli.version import VERSION, schema_version
 from metl.database import address, one_change, one_state, rows
 
 RUN = """
-with live as (
-    select
-        known.version,
-        -- In which run it is: that of the last stored block up to it.
-        (
-            select max(stored.version) from metl.dusb as stored
-            where
-                stored.schema = known.schema
-                and stored.entity = %(entity)s
-                and stored.entity_version = %(entity_version)s
-                and stored.version <= known.version
-        ) as anchor
+with stored as (
+    select distinct version from metl.dusb
+    where schema = %(schema)s and entity = %(entity)s and entity_version = %(entity_version)s
+),
+
+live as (
+    -- In which run it is: that of the last stored block up to it.
+    select known.version, max(stored.version) over (order by known.version) as anchor
     from metl.schema_versions as known
+    left join stored on known.version = stored.version
     where known.schema = %(schema)s and known.deleted is null
 )
 
 select live.version from live
 where live.anchor is not distinct from (select this.anchor from live as this where this.version = %(version)s)
+order by live.version
 """
 PLAN_BLOCK = "select * from metl.plan_block(%s, %s, %s, %s, %s)"
 PLAN_RUN = "select * from metl.plan_run(%s, %s, %s, %s, %s)"
 SET_BLOCK = "select metl.set_block(%s, %s, %s, %s, %s)"
 SET_RUN = "select metl.set_run(%s, %s, %s, %s, %s)"
+UNMAPPED = {"unmapped_attributes": "Not mapped", "unmapped_entity_attributes": "Without a source"}
 
 
 @click.group(short_help="Show or change how a schema maps to an entity.")
@@ -83,9 +82,6 @@ def show(schema: str, version: int, entity: str, entity_version: int | None, as_
         if names:
             say(f"{UNMAPPED[words]}: {', '.join(map(printable, names))}")
     say(f"The same for versions {numbers(run)}. " * (len(run) > 1) + f"Policy: {policy}.")
-
-
-UNMAPPED = {"unmapped_attributes": "Not mapped", "unmapped_entity_attributes": "Without a source"}
 
 
 def _unmapped(found: Block) -> dict[str, list[str]]:

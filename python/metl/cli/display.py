@@ -45,15 +45,35 @@ def table(*columns: str) -> Table:
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Rows of anything: text is shown as it is, whatever is in it; None as a dash; numbers to the right."""
     made = table(*columns)
+    cells: list[list[Text]] = [[Text(column)] for column in columns]
     for row in rows:
-        for column, value in zip(made.columns, row, strict=True):
+        for place, value in enumerate(row):
+            cells[place].append(_cell(value))
             if isinstance(value, int):
-                column.justify = "right"
-        made.add_row(*map(_cell, row))
+                made.columns[place].justify = "right"
+        made.add_row(*(column[-1] for column in cells))
+    for column, width in zip(made.columns, _widths(cells), strict=False):
+        column.width = width
     with console.capture() as captured:
         console.print(made)
     # A table pads what is in its last column, which is of no use to a pipe.
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), color=console.is_terminal)
+
+
+def _widths(columns: list[list[Text]]) -> list[int]:
+    """Of columns that are folded between words only; none if that cannot be, or need not."""
+    whole = [max(cell.cell_len for cell in column) for column in columns]
+    widths = [max(cell_len(word) for cell in column for word in cell.plain.split(" ")) for column in columns]
+    room = console.width - GAP * (len(columns) - 1) - sum(widths)
+    if room < 0 or sum(whole) - sum(widths) <= room:
+        return []
+    # Those that lack least get it first.
+    lacking = sorted(range(len(columns)), key=lambda place: whole[place] - widths[place])
+    for count, place in enumerate(lacking):
+        given = min(whole[place] - widths[place], room // (len(lacking) - count))
+        widths[place] += given
+        room -= given
+    return widths
 
 
 def _cell(value: object) -> Text:
