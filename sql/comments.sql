@@ -98,7 +98,7 @@ declare
         'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
         'outcome',
         'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
-        'conflict (something else has that name or number), passed over (keys, drafts, entities of METL) or gone (from the registry); '
+        'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
         'in operations what came of it, null if it did not end or broke off.',
         'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
         'created_on', 'When it was registered, by the clock of the registry.',

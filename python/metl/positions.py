@@ -54,6 +54,15 @@ class Broker:
             if partition in self.topics.get(topic, [])
         ]
 
+    def missing(self, committed: Offsets) -> list[tuple[str, int]]:
+        """Partitions that are not there any more."""
+        return [
+            (topic, partition)
+            for topic, partitions in sorted(committed.items())
+            for partition in sorted(partitions)
+            if partition not in self.topics.get(topic, [])
+        ]
+
     def at(self, wanted: str, spans: Iterable[Span]) -> Offsets:
         """earliest, latest, or the first message from a moment on."""
         found: Offsets = {}

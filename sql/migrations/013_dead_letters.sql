@@ -54,4 +54,4 @@ create table if not exists metl.dead_position (
 comment on table metl.dead_position is
 'How far the topics of dead letters are collected, written together with the letters.';
 
-insert into metl.migration (number, name) values (13, 'dead_letters') on conflict do nothing;
+insert into metl.migration (number, name) values (13, 'dead letters') on conflict do nothing;

@@ -18,8 +18,10 @@ from map_again import under
 from mapper.control import jdbc
 from mapper.settings import Settings
 from metl.state_diff import Comparison, compare, outcomes
+from tests.letters.commands import run
 from tests.live.job import run as run_mapper
-from tests.live.running import Place, Record, State, build_marts, key, row, run
+from tests.live.running import Place, Record, State, build_marts, key, row
+from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -39,7 +41,7 @@ class Story:
     seen: dict[str, dict[int, list[Record]]] = field(default_factory=dict)
 
     def command(self, name: str, *words: str, **changes: str) -> None:
-        self.done[name] = run(self.place, *words, patience=240, **changes)
+        self.done[name] = run(self.place, *words, **changes)
 
     def said(self, name: str) -> Any:
         assert self.done[name].returncode == 0, self.done[name].stderr
@@ -86,7 +88,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     since = ("reprocess", "--since-state", str(told.states[0]), "--why", "a better label")
     told.command("plan", *since)
     topics = ("--prefix", place.prefix, "--dead-letters", place.dead)
-    told.command("reprocessed", *since, *topics, "--yes", "--json")
+    told.done["reprocessed"] = run_apart(place, *since, *topics, "--yes", "--json", patience=240)
     told.command("nothing left", *since, "--json")
     told.look("reprocessed")
     told.compared = compared(told, session)

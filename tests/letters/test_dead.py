@@ -12,6 +12,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
+from tests.letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import (
     METL,
@@ -24,8 +25,8 @@ from tests.live.running import (
     key,
     read,
     row,
-    run,
 )
+from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -49,7 +50,10 @@ class Story:
         return {f"{letter['topic'].split('.')[-1]} {letter['message_offset']}": letter for letter in found}
 
     def command(self, name: str, *words: str, **changes: str) -> None:
-        self.done[name] = done = run(self.place, "dead", *words, patience=120, **changes)
+        # Collecting takes signals, and so a process of its own.
+        start = run_apart if "collect" in words else run
+        done = start(self.place, "dead", *words, **changes)  # type: ignore[arg-type]
+        self.done[name] = done
         if "--json" in words and done.returncode == 0:
             self.said[name] = json.loads(done.stdout)
 

@@ -97,14 +97,17 @@ def reset(
         skipped = sum(max(0, move["to"] - move["from"]) for move in moves)
         if not as_json:
             _show(moves)
-        if not moves:
+        gone = [f"{topic}, partition {partition}" for topic, partition in kafka.missing(before)]
+        if gone:
+            click.echo(f"Not there any more, and left out from now on: {'; '.join(gone)}.", err=True)
+        if not moves and not gone:
             raise BadInput(f"Job {job} is there already. Nothing was done.")
         agree(f"Let job {job} read {repeated:,} messages again and skip {skipped:,}?", yes)
-        about = {"job": job, "moves": moves, "repeated": repeated, "skipped": skipped}
+        about = {"job": job, "moves": moves, "gone": gone, "repeated": repeated, "skipped": skipped}
         [(operation,)] = connection.execute(
             "select metl.begin_operation('reset', %s, %s)", (why, json.dumps(about))
         ).fetchall()
-        batch = checkpoint.write(_merged(before, target))
+        batch = checkpoint.write(_merged(before, target, kafka))
         connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"batch": batch})))
     if as_json:
         print_json({"operation": operation, **about})
@@ -167,8 +170,17 @@ def _moves(before: Offsets, target: Offsets) -> list[dict[str, Any]]:
     ]
 
 
-def _merged(before: Offsets, target: Offsets) -> Offsets:
-    return {topic: before.get(topic, {}) | target.get(topic, {}) for topic in before.keys() | target.keys()}
+def _merged(before: Offsets, target: Offsets, kafka: Broker) -> Offsets:
+    """Without what Kafka has forgotten, which Spark would miss."""
+    forgotten = set(kafka.missing(before))
+    return {
+        topic: kept
+        for topic, partitions in before.items()
+        if (
+            kept := {each: at for each, at in partitions.items() if (topic, each) not in forgotten}
+            | target.get(topic, {})
+        )
+    }
 
 
 def _show(moves: list[dict[str, Any]]) -> None:

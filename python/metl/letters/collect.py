@@ -60,7 +60,7 @@ class Collector:
             try:
                 self._work(watch, stop)
                 return
-            except (psycopg.OperationalError, KafkaException, MetlError) as error:
+            except (psycopg.Error, KafkaException, MetlError) as error:
                 if not watch or isinstance(error, Superseded):
                     raise _sentence(error) from None
                 failures = 1 if self._batch > before else failures + 1
