@@ -88,7 +88,7 @@ def call(connection: psycopg.Connection, function: str, *arguments: Any) -> list
 
 def _is_json(value: object) -> bool:
     """Numbers of letters come as an array."""
-    return isinstance(value, dict) or (isinstance(value, list) and not all(isinstance(each, int) for each in value))
+    return isinstance(value, dict) or (isinstance(value, list) and not any(isinstance(each, int) for each in value))
 
 
 def attributes(*names: str) -> list[dict[str, str]]:

@@ -70,8 +70,8 @@ def sync(
     Each version of an artifact becomes a version of the schema that has its name, without -value: its topic.
     Mappings are carried over; a version that would lose cells under policy confirm waits as a plan, and those
     after it wait with it. What is deleted in the registry is deleted here. KCONNECT, JSON Schema and Avro
-    are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What became of each version, and why, is in
-    metl.registry_versions; versions that could not be read leave a notice.
+    are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What became of each
+    version, and why, is in metl.registry_versions; versions that could not be read leave a notice.
 
     \b
     metl sync                          one pass; exits with 1 if something could not be taken
