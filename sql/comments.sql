@@ -17,7 +17,7 @@ declare
         'source_type', 'Type at the source, as it was given.',
         'type', 'Generalized type.',
         'optional', 'Whether the attribute may be missing.',
-        'description', 'What the attribute means.',
+        'description', 'What the attribute means; in entity_versions and plans, what the entity means.',
         'renamed_from', 'Name of the same attribute in an earlier version.',
         'attribute_id', 'Identity of the attribute through the versions of its schema.',
         'entity_attribute_id', 'Identity of the attribute through the versions of its entity.',

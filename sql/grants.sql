@@ -4,7 +4,7 @@ revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
 revoke all on type
     metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content,
-    metl.registry_event
+    metl.registry_event, metl.mapping_line, metl._read_line
 from public;
 
 do $$
@@ -26,9 +26,11 @@ declare
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
         ['call', 'plan_entity_version, plan_entity_version_end, plan_block, plan_run', 'x', '', 'x'],
+        ['call', 'draft_entity_version, check_mappings, plan_mappings', 'x', '', 'x'],
         ['call', 'add_schema_version, delete_schema_version, set_refs', '',  '',  'x'],
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
+        ['call', 'set_mappings',                                  '',  '',  'x'],
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
         ['call', 'note_registry_versions, take_registry_version', '',  '',  'x'],
         ['call', 'end_registry_version, retry_registry_versions', '',  '',  'x'],

@@ -13,6 +13,7 @@
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
 \ir migrations/010_registry.sql
+\ir migrations/011_entities.sql
 \ir migrations/013_dead_letters.sql
 \ir types.sql
 
@@ -28,6 +29,8 @@
 \ir private/require.sql
 \ir private/read_mapping.sql
 \ir private/read_block.sql
+\ir private/read_lines.sql
+\ir private/problems.sql
 \ir private/read_refs.sql
 \ir private/check_topic.sql
 \ir private/read_progress.sql
@@ -76,6 +79,9 @@
 \ir functions/plan_schema_version_end.sql
 \ir functions/plan_entity_version.sql
 \ir functions/plan_entity_version_end.sql
+\ir private/settle_entity_renames.sql
+\ir private/entity_changes.sql
+\ir functions/draft_entity_version.sql
 \ir functions/plan_block.sql
 \ir functions/plan_run.sql
 \ir functions/simulate.sql
@@ -92,6 +98,10 @@
 \ir functions/set_block.sql
 \ir functions/set_run.sql
 \ir functions/set_blocks.sql
+\ir functions/check_mappings.sql
+\ir private/changed_blocks.sql
+\ir functions/plan_mappings.sql
+\ir functions/set_mappings.sql
 \ir functions/confirm_plan.sql
 \ir functions/reject_plan.sql
 

@@ -14,7 +14,9 @@ begin
         when 'schema_version' then metl._add_schema_version(
             _plan.name, _plan.version, _plan.attributes, _plan.refs, _plan.lost
         )
-        else metl._add_entity_version(_plan.name, _plan.version, _plan.attributes, _plan.lost)
+        else metl._add_entity_version(
+            _plan.name, _plan.version, _plan.attributes, _plan.description, _plan.lost
+        )
     end;
     update metl.waiting_plan set state = _state where waiting_plan.plan_id = confirm_plan.plan_id;
     return _state;

@@ -1,5 +1,5 @@
 create or replace function metl._add_entity_version(
-    entity text, version int, attributes jsonb, approved jsonb default null
+    entity text, version int, attributes jsonb, description text default null, approved jsonb default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -48,15 +48,15 @@ begin
     if approved is not null then
         perform metl._refuse_new_losses(_plan, approved);
     elsif metl._must_wait(_plan) then
-        return metl._wait('entity_version', entity, version, attributes, '{}', _plan);
+        return metl._wait('entity_version', entity, version, attributes, '{}', _plan, description);
     end if;
     _state := metl._advance('add_entity_version', metl._summary(null, null, entity, version, _plan));
-    _entity_id := metl._insert_entity_version(_state, entity, version, _fresh);
+    _entity_id := metl._insert_entity_version(_state, entity, version, description, _fresh);
     perform metl._elevate(_state, _entity_id, _live, version);
     perform metl._tell(_state, _plan);
     return _state;
 end $$;
-comment on function metl._add_entity_version(text, int, jsonb, jsonb) is
+comment on function metl._add_entity_version(text, int, jsonb, text, jsonb) is
 'Adds an entity version, carries the rows of the live one over and lets it take its place; waits if it must.';
 
 create or replace function metl._elevate(state bigint, entity_id int, old_version int, new_version int) returns void

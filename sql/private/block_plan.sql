@@ -3,16 +3,17 @@ language sql stable
 as $$
     with change as materialized (
         select
-            each.*,
+            each.*, s.name as schema, e.name as entity,
             metl._content_at(each.schema_id, each.version, each.entity_id, each.entity_version) as old_content
         from unnest(changes) as each
+        inner join metl.schema as s on each.schema_id = s.schema_id
+        inner join metl.entity as e on each.entity_id = e.entity_id
     )
     -- Names are looked up cell by cell, so that the cost follows the edit whatever the planner expects of it.
     select
         change.schema_id, change.version, change.entity_id, change.entity_version,
         cell.attribute_id, cell.entity_attribute_id,
-        (select s.name from metl.schema as s where s.schema_id = change.schema_id),
-        (select e.name from metl.entity as e where e.entity_id = change.entity_id),
+        change.schema, change.entity,
         (
             select a.name from metl.attribute_version as a
             where a.attribute_id = cell.attribute_id and a.version = change.version

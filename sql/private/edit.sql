@@ -1,17 +1,15 @@
-create or replace function metl._edit(cause text, summary jsonb, changes metl._block_content[]) returns bigint
-language plpgsql
+create or replace function metl._refuse_frozen(changes metl._block_content[]) returns void
+language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
     _frozen record;
-    _plan metl._cell_fate[];
-    _state bigint;
 begin
     select s.name as schema, e.name as entity into _frozen
-    from unnest(changes) as change
-    inner join metl.schema as s on s.schema_id = change.schema_id
-    inner join metl.entity as e on e.entity_id = change.entity_id
-    where metl._policy(change.schema_id, change.entity_id) = 'freeze'
+    from (select distinct change.schema_id, change.entity_id from unnest(changes) as change) as edited
+    inner join metl.schema as s on s.schema_id = edited.schema_id
+    inner join metl.entity as e on e.entity_id = edited.entity_id
+    where metl._policy(edited.schema_id, edited.entity_id) = 'freeze'
     limit 1;
     if found then
         raise exception using
@@ -20,6 +18,18 @@ begin
             hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'').',
                           _frozen.schema, _frozen.entity);
     end if;
+end $$;
+comment on function metl._refuse_frozen(metl._block_content[]) is 'Refuses edits of blocks that are frozen.';
+
+create or replace function metl._edit(cause text, summary jsonb, changes metl._block_content[]) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _plan metl._cell_fate[];
+    _state bigint;
+begin
+    perform metl._refuse_frozen(changes);
     _plan := array(select planned from metl._block_plan(changes) as planned);
     _state := metl._advance(_edit.cause, metl._summary(null, null, null, null, _plan) || _edit.summary);
     perform metl._store(_state, changes);

@@ -1,5 +1,5 @@
 create or replace function metl._insert_entity_version(
-    state bigint, entity text, version int, fresh metl._given_attribute[]
+    state bigint, entity text, version int, description text, fresh metl._given_attribute[]
 ) returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -24,8 +24,10 @@ begin
         returning 1
     ),
     _ as (
-        insert into metl.entity_version (entity_id, version, added)
-        select _entity_id, _insert_entity_version.version, _insert_entity_version.state
+        insert into metl.entity_version (entity_id, version, added, description)
+        select
+            _entity_id, _insert_entity_version.version, _insert_entity_version.state,
+            _insert_entity_version.description
         -- An entity has one live version: the old one makes room first.
         where (select count(*) from superseded) >= 0
     ),
@@ -42,5 +44,5 @@ begin
     from wanted;
     return _entity_id;
 end $$;
-comment on function metl._insert_entity_version(bigint, text, int, metl._given_attribute[]) is
+comment on function metl._insert_entity_version(bigint, text, int, text, metl._given_attribute[]) is
 'Writes an entity version and its attributes into the tree in place of the live one; returns the id of the entity.';

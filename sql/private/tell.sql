@@ -4,7 +4,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
-    if exists (select from unnest(plan) as cell where cell.fate <> 'kept') then
+    if exists (select from unnest(plan) as cell where cell.reason is not null) then
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at, confirmed_by)
         select
             _tell.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
@@ -18,7 +18,7 @@ begin
             cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
         ) as told
         order by told.schema, told.version, told.entity;
-    elsif cardinality(plan) > 0 then
+    elsif (select bool_and(cell.fate = 'kept') from unnest(plan) as cell) then
         -- One for the whole update; nothing to decide, so that nobody has to confirm it.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)
         select

@@ -33,7 +33,7 @@ as $$
         union all
         select 'a cell''s attribute is in every version of its run', stored.*, format('attribute %s, version %s', cell.attribute_id, v.version)
         from stored
-        inner join metl.cell on stored.block_id = cell.block_id
+        cross join lateral metl._pairs(stored.content) as cell
         inner join metl.schema_version as v
             on
                 stored.schema_id = v.schema_id
@@ -46,7 +46,7 @@ as $$
         union all
         select 'a cell''s entity attribute is in the entity version', stored.*, format('entity attribute %s', cell.entity_attribute_id)
         from stored
-        inner join metl.cell on stored.block_id = cell.block_id
+        cross join lateral metl._pairs(stored.content) as cell
         left join metl.entity_attribute_version as a
             on
                 cell.entity_attribute_id = a.entity_attribute_id

@@ -11,7 +11,8 @@ $$;
 comment on function metl._lost(metl._cell_fate[]) is 'The cells that an update loses.';
 
 create or replace function metl._wait(
-    kind text, name text, version int, attributes jsonb, refs jsonb, plan metl._cell_fate[]
+    kind text, name text, version int, attributes jsonb, refs jsonb, plan metl._cell_fate[],
+    description text default null
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -21,8 +22,10 @@ declare
     _plan_id bigint;
     _state bigint := metl.current_state();
 begin
-    insert into metl.waiting_plan (kind, name, version, attributes, refs, lost)
-    values (_wait.kind, _wait.name, _wait.version, _wait.attributes, _wait.refs, metl._lost(plan))
+    insert into metl.waiting_plan (kind, name, version, attributes, refs, lost, description)
+    values (
+        _wait.kind, _wait.name, _wait.version, _wait.attributes, _wait.refs, metl._lost(plan), _wait.description
+    )
     returning plan_id into _plan_id;
     insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, plan_id)
     select _state, 'waiting', block.schema, block.version, block.entity, block.entity_version, block.lost, _plan_id
@@ -32,7 +35,7 @@ begin
         hint = format('select metl.confirm_plan(%s) or metl.reject_plan(%s).', _plan_id, _plan_id);
     return _state;
 end $$;
-comment on function metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[]) is
+comment on function metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[], text) is
 'Keeps an update as a plan until somebody confirms or rejects it; no state is consumed.';
 
 create or replace function metl._refuse_to_overtake(kind text, name text, version int) returns void

@@ -27,7 +27,12 @@ comment on view metl.schema_attributes is
 'The attributes of every schema version; attribute_id stays the same through the versions of one attribute.';
 
 create or replace view metl.entity_versions as
-select entity.name as entity, entity_version.version, entity_version.added, entity_version.deleted
+select
+    entity.name as entity,
+    entity_version.version,
+    entity_version.added,
+    entity_version.deleted,
+    entity_version.description
 from metl.entity_version
 inner join metl.entity on entity_version.entity_id = entity.entity_id;
 comment on view metl.entity_versions is

@@ -107,6 +107,7 @@ HISTORY: list[tuple[Any, ...]] = [
     ("set_run", "orders", 1, "order", 1, {"x": "a"}),
     ("set_block", "orders", 2, "order", 1, {"x": "a", "y": "b"}),
     ("set_blocks", [{"schema": "orders", "version": 1, "entity": "order", "entity_version": 1, "mapping": {"y": "b"}}]),
+    ("set_mappings", '{"(2,orders,1,c,order,1,x)"}'),
     ("set_refs", "orders", 1, {"global_id": 17}),
     ("set_policy", "orders", "order", "confirm"),
     ("add_schema_version", "orders", 3, attributes("b")),
@@ -114,7 +115,7 @@ HISTORY: list[tuple[Any, ...]] = [
     ("add_schema_version", "orders", 4, attributes("c")),
     ("reject_plan", 2),
     ("set_policy", None, None, "auto"),
-    ("confirm_notices", 8),
+    ("confirm_notices", 9),
     ("delete_schema_version", "orders", 1),
     ("add_entity_version", "order", 2, attributes("x", "y")),
     ("delete_entity_version", "order", 2),
@@ -177,6 +178,9 @@ READS: list[tuple[Any, ...]] = [
     ("plan_block", "orders", 2, "order", 1, {}),
     ("plan_run", "orders", 1, "order", 1, {}),
     ("matrix_at", 6),
+    ("draft_entity_version", "order", attributes("x")),
+    ("check_mappings", '{"(2,orders,1,d,order,1,x)"}'),
+    ("plan_mappings", '{"(2,orders,1,a,order,1,x)"}'),
 ]
 
 

@@ -26,6 +26,9 @@ SECTIONS = {
     "The matrix": [
         "install.install",
         "sync.sync",
+        "cdm.cdm",
+        "mappings.import_",
+        "mappings.export",
         "schemas.schemas",
         "entities.entities",
         "block.block",

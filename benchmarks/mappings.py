@@ -1,0 +1,123 @@
+"""How long `metl import` and `metl export` take for 100,000 lines, beside a plain COPY of the same file.
+
+1,000 schemas of 10 versions map all of their 10 attributes to one entity each. There are two files: in one every
+block goes on as the one before, in the other every block is another and has to be stored. They are imported in turns,
+so that each import changes all 10,000 blocks.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import psycopg
+from database import database, server
+from matrix_load import Matrix, load, timed
+from rich.table import Table
+
+from metl.cli.display import console
+from metl.install import install
+
+LINES = 100_000
+FILES = {
+    "the blocks of each schema are alike": "attribute.position - 1",
+    "every block is another": "(attribute.position - 1 + attribute.version) % 10",
+}
+FILE = """
+copy (
+    select
+        attribute.schema, attribute.version, attribute.attribute,
+        'be' || substr(attribute.schema, 2)::int % 100 as entity, 1 as entity_version,
+        'c' || {place} as entity_attribute
+    from metl.schema_attributes as attribute
+    order by attribute.schema, attribute.version, attribute.position
+) to stdout (format csv, header)
+"""
+PLAIN = """
+create table plain (
+    schema text, version int, attribute text, entity text, entity_version int, entity_attribute text
+)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3, help="how often each file is imported (default: 3)")
+    rounds = parser.parse_args().rounds
+    with tempfile.TemporaryDirectory() as folder, server() as somewhere, database(somewhere) as dsn:
+        install(dsn)
+        with psycopg.connect(dsn, autocommit=True) as connection:
+            load(Matrix(8, connection))
+            files = {what: Path(folder, f"{number}.csv") for number, what in enumerate(FILES)}
+            for what, place in FILES.items():
+                copy_out(connection, FILE.format(place=place), files[what])
+            console.print(table(connection, dsn, files, rounds))
+
+
+def table(connection: psycopg.Connection, dsn: str, files: dict[str, Path], rounds: int) -> Table:
+    seconds: dict[str, list[float]] = {}
+
+    def measure(what: str, work: Callable[..., object], *arguments: object) -> None:
+        seconds.setdefault(what, []).append(timed(lambda: work(*arguments)))
+
+    exported = next(iter(files.values())).with_name("exported.csv")
+    for _ in range(rounds):
+        for what, path in files.items():
+            connection.execute("drop table if exists plain")
+            connection.execute(PLAIN)
+            measure("in", copy_in, connection, path)
+            measure(f"metl import, {what}", metl, dsn, "import", str(path))
+        measure("… again, nothing to change", metl, dsn, "import", str(path))
+        measure("… --dry-run of the other", metl, dsn, "import", "--dry-run", "--json", str(other(files)))
+        measure("out", copy_out, connection, "copy plain to stdout (format csv, header)", exported)
+        measure("metl export", metl, dsn, "export", "--output", str(exported))
+        with exported.open() as lines:
+            assert sum(1 for _ in lines) == LINES + 1
+    shown = Table(f"{LINES:,} lines", "seconds", "ratio", title="Mappings as CSV")
+    shown.add_row("COPY into a plain table", f"{median(seconds['in']):.2f}", "1.0")
+    for what in seconds:
+        if what not in ("in", "out", "metl export"):
+            shown.add_row(what, *row(seconds, what, "in"))
+    shown.add_row("COPY of a plain table", f"{median(seconds['out']):.2f}", "1.0")
+    shown.add_row("metl export", *row(seconds, "metl export", "out"))
+    started = [timed(lambda: metl(dsn, "--version")) for _ in range(rounds)]
+    shown.add_row("of that, starting the command", f"{median(started):.2f}", "")
+    return shown
+
+
+def other(files: dict[str, Path]) -> Path:
+    return next(iter(files.values()))
+
+
+def row(seconds: dict[str, list[float]], what: str, beside: str) -> tuple[str, str]:
+    return f"{median(seconds[what]):.2f}", f"{median(seconds[what]) / median(seconds[beside]):.1f}"
+
+
+def median(seconds: list[float]) -> float:
+    return statistics.median(seconds)
+
+
+def copy_out(connection: psycopg.Connection, query: str, path: Path) -> None:
+    with path.open("wb") as file, connection.cursor().copy(query.encode()) as rows:
+        for chunk in rows:
+            file.write(chunk)
+
+
+def copy_in(connection: psycopg.Connection, path: Path) -> None:
+    with connection.cursor().copy("copy plain from stdin (format csv, header)") as rows:
+        rows.write(path.read_bytes())
+
+
+def metl(dsn: str, *words: str) -> None:
+    """As somebody calls it, from the start of the interpreter on."""
+    command = [sys.executable, "-m", "metl", *words]
+    done = subprocess.run(command, env={**os.environ, "METL_DSN": dsn}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+if __name__ == "__main__":
+    main()

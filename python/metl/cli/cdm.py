@@ -1,0 +1,209 @@
+"""metl cdm: the canonical data model as code."""
+
+import contextlib
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+import psycopg
+from psycopg import errors
+
+from metl.cdm import export as exporting
+from metl.cdm import files
+from metl.cdm import plan as planning
+from metl.cdm import publish as publishing
+from metl.cdm.schema import entity_versions
+from metl.cli.cdm_display import show_applied, show_plan
+from metl.cli.display import console, print_json
+from metl.database import address, one_change, one_state
+from metl.errors import BadInput, MetlError
+from metl.problems import Wrong
+
+path_argument = click.argument("path", type=click.Path(path_type=Path), default="cdm")
+json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
+delete_option = click.option("--delete", is_flag=True, help="Also delete the entities that only the database has.")
+
+
+@click.group(short_help="The canonical data model, kept as YAML files.")
+def cdm() -> None:
+    """Keep the entities of the canonical data model in YAML files.
+
+    \b
+    entity: person
+    description: Somebody we know
+    attributes:
+      - name: number
+        type: integer
+        description: Number under which the person is known
+      - name: email
+        type: string
+        optional: true
+        renamed_from: mail      # may stay here when it is done
+
+    A file may hold several, separated by lines of ---. Types are integer, decimal, float, boolean, string, bytes,
+    date, time, timestamp, interval, uuid, json, object, array, geometry and any. Every difference to the live version
+    of an entity makes the next version of it, the order of attributes excepted: a version, and its schema in the
+    registry, never changes.
+
+    \b
+    metl cdm export --output cdm   begin with what is in the database
+    metl cdm plan                  what would change, which mappings would be lost
+    metl cdm apply                 do it, and publish the new versions to the registry
+    """
+
+
+@cdm.command()
+@path_argument
+@click.option("--check", is_flag=True, help="Exit with 1 if something would change.")
+@click.option("--check-losses", is_flag=True, help="Exit with 1 only if mappings would be lost.")
+@delete_option
+@json_option
+@click.pass_context
+def plan(context: click.Context, path: Path, check: bool, check_losses: bool, delete: bool, as_json: bool) -> None:
+    """Show what the entities in PATH (a file or folder; default: cdm) would change, and change nothing.
+
+    For each entity: whether it is new, unchanged, gets a next version with which differences, or is only in the
+    database; which mappings go on with it, and which cells are lost.
+    """
+    with _all_problems(context, as_json):
+        steps = _planned(path, delete)
+    if as_json:
+        print_json({"entities": [step.as_json() for step in steps]})
+    else:
+        show_plan(steps)
+    changes = any(step.changes_something for step in steps)
+    loses = any(step.lost for step in steps)
+    context.exit(1 if (check and changes) or ((check or check_losses) and loses) else 0)
+
+
+@cdm.command()
+@path_argument
+@click.option("--yes", is_flag=True, help="Do not ask before mappings are lost; for scripts.")
+@delete_option
+@click.option("--no-publish", is_flag=True, help="Leave the registry alone.")
+@json_option
+@click.pass_context
+def apply(context: click.Context, path: Path, yes: bool, delete: bool, no_publish: bool, as_json: bool) -> None:
+    """Make the entities of the database what PATH (a file or folder; default: cdm) says, all of them or none.
+
+    Each entity that differs gets its next version, as one state; its mappings go on as far as its attributes do.
+    Under policy confirm a version that would lose mappings waits as a plan. Entities that are only in the database
+    are left alone. New versions are published to the registry (METL_REGISTRY, or the local one) as JSON Schema:
+    group metl.cdm, artifact cdm.<entity>-value, the same version numbers.
+    """
+    with _all_problems(context, as_json):
+        steps = _planned(path, delete)
+    planning.refuse(steps)
+    lost = planning.lost_without_being_asked(steps)
+    if lost and not yes:
+        _ask(steps, lost, as_json)
+    with one_change(address()) as connection:
+        applied = _apply(connection, path, delete, steps)
+    if as_json:
+        print_json({"applied": [asdict(each) for each in applied]})
+    else:
+        show_applied(steps, applied)
+    if no_publish:
+        return
+    try:
+        published = _publish()
+    except MetlError as error:
+        raise MetlError(f"The entities are applied, but not published. {error} Then run: metl cdm publish") from None
+    _tell(published, as_json)
+
+
+@cdm.command()
+@json_option
+def publish(as_json: bool) -> None:
+    """Publish every entity version that the registry lacks, also those that were added by SQL.
+
+    As JSON Schema in group metl.cdm, artifact cdm.<entity>-value. What is there already stays as it is.
+    """
+    published = _publish()
+    if as_json:
+        print_json({"published": _said(published.new), "different": _said(published.different)})
+    _tell(published, as_json)
+
+
+@cdm.command()
+@click.option("--output", type=click.Path(path_type=Path), help="A folder for a file of each entity.")
+def export(output: Path | None) -> None:
+    """Print the live entities of the database as YAML, or write them to a folder."""
+    with one_state(address()) as connection:
+        entities = exporting.live_entities(connection)
+    if output is None:
+        click.echo(exporting.as_yaml(entities), nl=False)
+    else:
+        written = exporting.write(entities, output)
+        console.print(f"{len(written)} entities are in {output}.", markup=False)
+
+
+@contextlib.contextmanager
+def _all_problems(context: click.Context, as_json: bool) -> Iterator[None]:
+    """For programs, what is wrong with files is an answer like any other."""
+    try:
+        yield
+    except Wrong as wrong:
+        if not as_json:
+            raise
+        print_json(
+            {"problems": [{"file": each.file, "line": each.line, "problem": each.said} for each in wrong.problems]}
+        )
+        context.exit(wrong.exit_code)
+
+
+def _planned(path: Path, delete: bool) -> list[planning.Step]:
+    with one_state(address()) as connection:
+        return _plan(connection, path, delete)
+
+
+def _plan(connection: psycopg.Connection, path: Path, delete: bool) -> list[planning.Step]:
+    return planning.plan(connection, files.read(path, files.Types.of(connection)), delete)
+
+
+def _ask(steps: Sequence[planning.Step], lost: int, as_json: bool) -> None:
+    cells = "1 cell is" if lost == 1 else f"{lost:,} cells are"
+    if not sys.stdin.isatty():
+        raise BadInput(f"Nothing was changed: {cells} lost, see `metl cdm plan`. If that is meant, give --yes.")
+    if not as_json:
+        show_plan(steps)
+    click.confirm(f"{cells} lost. Go on?", abort=True, err=True)
+
+
+def _apply(
+    connection: psycopg.Connection, path: Path, delete: bool, shown: Sequence[planning.Step]
+) -> list[planning.Applied]:
+    """Exactly what was shown: nobody may have changed anything meanwhile."""
+    connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+    try:
+        if _plan(connection, path, delete) == shown:
+            return planning.apply(connection, shown)
+    except errors.SerializationFailure:
+        pass
+    raise MetlError("Nothing was changed: somebody else changed METL or the files meanwhile. Run it again.")
+
+
+def _publish() -> publishing.Published:
+    registry = publishing.address()
+    with one_state(address()) as connection:
+        versions = entity_versions(connection)
+    return publishing.publish(registry, versions)
+
+
+def _said(versions: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"entity": each.entity, "version": each.version, "artifact": each.artifact} for each in versions]
+
+
+def _tell(published: publishing.Published, as_json: bool) -> None:
+    if not as_json:
+        names = ", ".join(f"{each.entity} {each.version}" for each in published.new)
+        console.print(f"Published to the registry: {names or 'nothing new'}.", markup=False)
+    if published.different:
+        names = ", ".join(f"{each.artifact} {each.version}" for each in published.different)
+        raise MetlError(
+            f"The registry has something else under the same name and version, which was left as it is: {names}. "
+            "Does another METL publish there? Delete them there, and run: metl cdm publish"
+        )

@@ -1,0 +1,169 @@
+"""metl import, metl export: mappings as CSV."""
+
+import contextlib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from metl.cli.display import console, print_json, table
+from metl.database import address, one_change, one_state
+from metl.mappings import read, store, write
+from metl.mappings.read import Lines
+from metl.mappings.store import Stored
+from metl.problems import Wrong
+
+SHOWN = 40
+#: From how many bytes on reading and storing takes long enough to be watched.
+BIG = 200_000
+BLOCK = ("schema", "version", "entity", "entity_version")
+
+
+@click.command("import", short_help="Set mappings from a CSV file.")
+@click.argument("file", type=click.File("rb"))
+@click.option("--dry-run", is_flag=True, help="Only show which cells would be gained and lost.")
+@click.option("--replace", is_flag=True, help="Also clear every block that the file does not mention.")
+@click.option("--json", "as_json", is_flag=True, help="For programs; lists everything that is wrong.")
+@click.pass_context
+def import_(context: click.Context, file: BinaryIO, dry_run: bool, replace: bool, as_json: bool) -> None:
+    """Set mappings from the CSV in FILE (- is standard input), all of them as one state, or none.
+
+    The first line names the columns schema, version, attribute, entity, entity_version and entity_attribute,
+    separated by commas, semicolons or tabs; each further line is one cell. Whole blocks are set: the block of a
+    schema version and an entity version that is mentioned gets exactly the cells that are given, and loses the
+    others. A line without attribute and entity_attribute says that its block maps nothing. Blocks that are not
+    mentioned stay as they are.
+
+    \b
+    schema,version,attribute,entity,entity_version,entity_attribute
+    shop.customer,1,id,person,1,number
+    shop.customer,1,mail,person,1,email
+
+    `metl export` writes such files. A name there has an apostrophe before it if a spreadsheet would otherwise take
+    it for a formula; it is taken away again here.
+    """
+    try:
+        if dry_run:
+            _show_planned(_planned(file, replace), as_json)
+        else:
+            _show_stored(_stored(file, replace), as_json)
+    except Wrong as wrong:
+        if not as_json:
+            raise
+        print_json({"problems": [{"line": each.line, "problem": each.said} for each in wrong.problems]})
+        context.exit(wrong.exit_code)
+
+
+@click.command(short_help="Write mappings as CSV.")
+@click.option("--schema", help="Only the mappings of this schema.")
+@click.option("--entity", help="Only the mappings to this entity.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of standard output.")
+def export(schema: str | None, entity: str | None, output: Path | None) -> None:
+    """Print every mapping of the current matrix as CSV, sorted, as `metl import` reads it.
+
+    A name that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    with one_state(address()) as connection:
+        if output is None:
+            with _quiet_when_closed():
+                write.write(connection, sys.stdout.buffer, schema, entity)
+                sys.stdout.buffer.flush()
+        else:
+            with _whole(output) as target:
+                write.write(connection, target, schema, entity)
+
+
+def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
+    data = file.read()
+    with _progress(data) as progress:
+        lines = _read(data, file.name, progress)
+        with one_state(address()) as connection:
+            progress.add_task(f"Comparing {len(lines):,} lines with the matrix", total=None)
+            return store.plan(connection, lines, replace)
+
+
+def _stored(file: BinaryIO, replace: bool) -> Stored | None:
+    data = file.read()
+    with _progress(data) as progress:
+        lines = _read(data, file.name, progress)
+        with one_change(address()) as connection:
+            progress.add_task(f"Setting {len(lines):,} lines", total=None)
+            return store.store(connection, lines, replace)
+
+
+def _progress(data: bytes) -> Progress:
+    """Beside what is printed, and only where somebody sees it and has to wait."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    quick = len(data) < BIG or not sys.stderr.isatty()
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=quick)
+
+
+def _read(data: bytes, name: str, progress: Progress) -> Lines:
+    return read.read(data, name, lambda lines: iter(progress.track(lines, description="Reading lines")))
+
+
+def _show_stored(stored: Stored | None, as_json: bool) -> None:
+    if as_json:
+        print_json({"state": None, "blocks": 0, "gained": 0, "lost": 0} if stored is None else asdict(stored))
+    elif stored is None:
+        click.echo("Nothing to change: the matrix is as the file says. No state was made.")
+    else:
+        click.echo(f"State {stored.state} changed {_said(stored.blocks, stored.gained, stored.lost)}.")
+
+
+def _show_planned(cells: list[dict[str, Any]], as_json: bool) -> None:
+    blocks: dict[tuple[Any, ...], dict[str, Any]] = {}
+    counted = Counter(cell["fate"] for cell in cells)
+    for cell in cells:
+        block = {name: cell[name] for name in BLOCK}
+        found = blocks.setdefault(tuple(block.values()), {**block, "gained": [], "lost": []})
+        found[cell["fate"]].append({"attribute": cell["attribute"], "entity_attribute": cell["entity_attribute"]})
+    if as_json:
+        print_json({"gained": counted["gained"], "lost": counted["lost"], "blocks": list(blocks.values())})
+        return
+    if not cells:
+        click.echo("Nothing would change: the matrix is as the file says.")
+        return
+    shown = table("", "schema", "version", "attribute", "entity", "version", "entity attribute")
+    for cell in cells[:SHOWN]:
+        sign = "[green]+[/green]" if cell["fate"] == "gained" else "[red]-[/red]"
+        columns = ("schema", "version", "attribute", "entity", "entity_version", "entity_attribute")
+        shown.add_row(sign, *(escape(str(cell[column])) for column in columns))
+    console.print(shown)
+    if len(cells) > SHOWN:
+        console.print(f"and {len(cells) - SHOWN:,} more, which --json lists.")
+    console.print(f"This would change {_said(len(blocks), counted['gained'], counted['lost'])}.")
+
+
+def _said(blocks: int, gained: int, lost: int) -> str:
+    return f"{blocks:,} block{'' if blocks == 1 else 's'}: {gained:,} cells gained, {lost:,} lost"
+
+
+@contextlib.contextmanager
+def _quiet_when_closed() -> Iterator[None]:
+    """`metl export | head` is no mistake."""
+    try:
+        yield
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise click.exceptions.Exit(1) from None
+
+
+@contextlib.contextmanager
+def _whole(path: Path) -> Iterator[BinaryIO]:
+    """A file that is there when it is complete, and otherwise not."""
+    scratch = path.with_name(f"{path.name}.part")
+    try:
+        with scratch.open("wb") as file:
+            yield file
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
