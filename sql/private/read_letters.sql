@@ -1,10 +1,10 @@
-create or replace function metl._number(said text) returns bigint
+create or replace function metl._header_number(said text) returns bigint
 language sql immutable
 set search_path = pg_catalog, pg_temp
 as $$
     select case when said ~ '^[0-9]{1,18}$' then said::bigint end
 $$;
-comment on function metl._number(text) is 'What a header says, if it is a number: anybody can write headers.';
+comment on function metl._header_number(text) is 'What a header says, if it is a number: anybody can write headers.';
 
 create or replace function metl._read_letters(dead_topic text, letters jsonb)
 returns table (
@@ -19,8 +19,8 @@ as $$
         given.number,
         -- What says nothing of where it came from came from here.
         coalesce(given.said ->> '__connect.errors.topic', _read_letters.dead_topic),
-        coalesce(metl._number(given.said ->> '__connect.errors.partition')::int, given.partition),
-        coalesce(metl._number(given.said ->> '__connect.errors.offset'), given."offset"),
+        coalesce(metl._header_number(given.said ->> '__connect.errors.partition')::int, given.partition),
+        coalesce(metl._header_number(given.said ->> '__connect.errors.offset'), given."offset"),
         sha256(
             convert_to(
                 coalesce(octet_length(decode(given.key, 'base64'))::text, '-')
@@ -33,11 +33,11 @@ as $$
         given.said ->> '__metl.schema',
         given.said ->> '__metl.version',
         given.said ->> '__metl.ref',
-        metl._number(given.said ->> '__metl.state'),
+        metl._header_number(given.said ->> '__metl.state'),
         given.said ->> '__connect.errors.connector.name',
-        to_timestamp(metl._number(given.said ->> '__metl.timestamp') / 1000.0),
+        to_timestamp(metl._header_number(given.said ->> '__metl.timestamp') / 1000.0),
         given.at,
-        coalesce(metl._number(given.said ->> '__metl.replay.count')::int, 0),
+        coalesce(metl._header_number(given.said ->> '__metl.replay.count')::int, 0),
         decode(given.key, 'base64'),
         decode(given.value, 'base64'),
         coalesce(given.headers, '[]')
