@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE = 90.0
+PATIENCE = 240.0
 BLOCK = re.compile(r"^```console( again)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
