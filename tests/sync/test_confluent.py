@@ -4,10 +4,12 @@ import json
 import uuid
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
 from metl import rest
+from tests.sync.proxy import Proxy
 from tests.sync.shelf import Matrix
 
 ADDRESS = {"type": "record", "name": "Address", "namespace": "shop", "fields": [{"name": "street", "type": "string"}]}
@@ -88,3 +90,41 @@ def test_what_a_subject_refers_to_is_read_too(subjects: Subjects, confluent: Mat
     assert len(mine(confluent, subjects)) == 2
     types = confluent.rows("select source_type from metl.schema_attributes where schema like '%%.order'")
     assert types == [("record",)]
+
+
+class Gateway(Proxy):
+    """The same registry, but /schemas says as much as Confluent's own does: subject, version and id of each."""
+
+    def instead(self, path: str) -> object:
+        url = urlsplit(path)
+        if not url.path.endswith("/v7/schemas"):
+            return None
+        api = f"{self.registry}/apis/ccompat/v7/subjects"
+        asked = {name: int(value) for name, value in parse_qsl(url.query)}
+        listed = [
+            rest.request("GET", f"{api}/{subject}/versions/{version}", timeout=30)
+            for subject in sorted(rest.request("GET", api, timeout=30))
+            for version in rest.request("GET", f"{api}/{subject}/versions", timeout=30)
+        ]
+        return listed[asked["offset"] : asked["offset"] + asked["limit"]]
+
+
+def test_all_subjects_are_listed_with_one_request(registry: str, subjects: Subjects, confluent: Matrix) -> None:
+    ids = [subjects.add("order", event("a")), subjects.add("order", event("a", "b"))]
+    between = Gateway(registry)
+    between.start()
+    try:
+        confluent.registry = f"{between.address}/apis/ccompat/v7"
+        assert mine(confluent, subjects) == [("registered", "order", 1), ("registered", "order", 2)]
+        known = confluent.rows(
+            "select confluent_id, artifact_type from metl.registry_versions where artifact like %s order by version",
+            f"{subjects.prefix}%",
+        )
+        assert known == [(each, "AVRO") for each in ids]
+        between.paths.clear()
+        assert mine(confluent, subjects) == []
+        assert [urlsplit(path).path for path in between.paths] == ["/apis/ccompat/v7/schemas"]
+        subjects.delete("order", "1")
+        assert mine(confluent, subjects) == [("deleted", "order", 1)]
+    finally:
+        between.stop()

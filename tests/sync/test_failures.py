@@ -4,6 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from metl.database import many_changes
+from metl.registry.apicurio import Apicurio
+from metl.registry.books import Books
+from metl.registry.http import Http
+from metl.registry.sync import Sync
 from tests.sync.proxy import Proxy, proxy
 from tests.sync.shelf import Matrix, Shelf
 
@@ -138,3 +143,26 @@ def test_what_happens_in_the_middle_of_a_pass_is_seen_by_the_next(between: Proxy
     matrix.sync()
     live = matrix.rows("select schema from metl.schema_versions where deleted is null order by 1")
     assert live == [("shop.t2",), ("shop.t9",)]
+
+
+def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
+    shelf.table("shop.customer", "a")
+    between.fault = lambda path: 500 if "/contentIds/" in path else None
+    matrix.sync(code=1)
+    between.fault = lambda path: None
+    shelf.table("shop.customer", "a", "b")
+    shelf.table("shop.order", "a")
+    came: list[str] = []
+    with many_changes(matrix.dsn) as connection:
+        sync = Sync(
+            *(Apicurio(Http(between.address)), Books(connection, "apicurio"), matrix.groups),
+            *(lambda event: came.append(f"{event['schema']} {event['version']}"), lambda _done, _total: None),
+        )
+        sync.run(again=False)
+        assert came == ["shop.order 1"]
+        sync.run(again=True)
+        assert came[1:] == ["shop.customer 1", "shop.customer 2"]
+
+
+def test_a_group_that_is_not_there_is_told(shelf: Shelf, matrix: Matrix) -> None:
+    assert f"Group '{shelf.group}' of the registry has no versions. Is it spelled right?" in matrix.sync()

@@ -106,6 +106,8 @@ def sync(
                 one.rehearse(lambda: _undone(connection), full)
             else:
                 one.run(full)
+    for group in one.empty:
+        out.say(f"Group {group!r} of the registry has no versions. Is it spelled right?")
     out.sum_up(dry_run)
     failed = out.failures + len(one.held)
     if failed:

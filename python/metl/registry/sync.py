@@ -67,12 +67,15 @@ class Sync:
     accept_deletions: bool = False
     #: Schemas of which a version could not be read now; the later ones do not overtake it.
     held: dict[str, str] = field(default_factory=dict)
+    #: Groups in which nothing is, or ever was.
+    empty: list[str] = field(default_factory=list)
     _ahead: dict[Key, Prepared] = field(default_factory=dict)
     _unanswered: int = 0
 
     def run(self, full: bool = False, again: bool = True) -> None:
         """`full`: whether to look at everything; `again`: whether to try what failed the last time."""
         self.held.clear()
+        self.empty.clear()
         self._unanswered = 0
         refusals: list[Unbelievable] = []
         for group in self.groups or (None,):
@@ -115,6 +118,8 @@ class Sync:
         reading = self.registry.everything(group)
         known = self.books.known(group)
         listed = {each.key for each in reading.versions}
+        if group and not listed and not known:
+            self.empty.append(group)
         missing = [each for key, each in known.items() if key not in listed] if reading.is_whole else []
         self._refuse_to_lose([*missing, *_replaced(reading, known)], list(known.values()))
         with ThreadPoolExecutor(THREADS) as pool:
@@ -140,11 +145,10 @@ class Sync:
     def _work(self, again: bool) -> None:
         done = 0
         while True:
-            tasks = [
-                task
-                for task in self.books.work(self.groups)
-                if task.schema not in self.held and (again or not task.failed_before)
-            ]
+            tasks = self.books.work(self.groups)
+            # What failed is not overtaken, also while it is left alone.
+            resting = {task.schema for task in tasks if task.kind == "take" and task.failed_before and not again}
+            tasks = [task for task in tasks if task.schema not in resting and task.schema not in self.held]
             before = done
             for _ in self._do(tasks):
                 done += 1

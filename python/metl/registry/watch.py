@@ -74,6 +74,8 @@ class Watch:
                     failures = 0
                 except MetlError as error:
                     failures += 1
+                    # Then what could not be read is no fault of its own, and need not wait.
+                    self._last_again = -AGAIN_EVERY
                     self._tell(str(error))
                 finally:
                     books.unlock("pass")
