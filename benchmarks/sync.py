@@ -142,7 +142,7 @@ def registered_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple
     with contextlib.closing(http), psycopg.connect(postgres, autocommit=True) as connection:
         for number in range(artifacts):
             for version in _versions(http, f"shop.public.t{number}-value"):
-                row = read("KCONNECT", http.text(*API, "ids", "globalIds", str(version["globalId"])))
+                row = read("KCONNECT", http.content(*API, "ids", "globalIds", str(version["globalId"])).decode())
                 attributes = json.dumps([each.as_json() for each in row.attributes])
                 refs = json.dumps({"global_id": version["globalId"]})
                 connection.execute(

@@ -38,7 +38,8 @@ class Subjects:
 def subjects(registry: str) -> Iterator[Subjects]:
     made = Subjects(registry)
     yield made
-    for subject in set(made.made):
+    # What refers to others goes first.
+    for subject in dict.fromkeys(reversed(made.made)):
         for permanent in ("false", "true"):
             rest.request("DELETE", f"{made.address}/subjects/{subject}?permanent={permanent}", timeout=30)
 

@@ -80,7 +80,7 @@ def test_a_registry_that_is_away_is_a_sentence(between: Proxy, shelf: Shelf, mat
     between.stop()
     said = matrix.sync(code=1)
     assert f"Error: GET {between.address}/apis/registry/v3/search/versions?groupId={shelf.group}" in said
-    assert "got no answer: [Errno 111] Connection refused" in said
+    assert "got no answer: [Errno 111] Connection refused. Is METL_REGISTRY right" in said
     matrix.registry = "shop:8080"
     assert "shop:8080 is not the address of a registry. Set METL_REGISTRY." in matrix.sync(code=2)
 

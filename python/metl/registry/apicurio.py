@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
+from metl.registry.attributes import Unreadable
 from metl.registry.http import Http, Refused
 from metl.registry.listing import Content, Garbled, Reading, Version
 
@@ -56,7 +57,7 @@ class Apicurio:
 
     def content(self, version: Version) -> Content:
         # By content and not by version: that of a disabled version is given out only so.
-        text = self._http.text(*API, "ids", "contentIds", str(version.content_id))
+        text = self._text(version.content_id)
         confluent_id = version.global_id if self._has_legacy_ids else version.content_id
         refs = {
             "global_id": version.global_id,
@@ -92,15 +93,23 @@ class Apicurio:
             *(*API, "search", "versions"), groupId=group, orderby=by, order=order, limit=limit, offset=offset
         )
 
-    def _referred(self, content_id: int, patience: int) -> dict[str, str]:
+    def _text(self, content_id: int | None) -> str:
+        content = self._http.content(*API, "ids", "contentIds", str(content_id))
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise Unreadable(f"is not UTF-8: {content[:60]!r}") from None
+
+    def _referred(self, content_id: int | None, patience: int) -> dict[str, str]:
         found: dict[str, str] = {}
         listed = self._http.json(*API, "ids", "contentIds", str(content_id), "references")
         for each in listed if isinstance(listed, list) and patience else []:
+            if not isinstance(each, dict) or not {"artifactId", "version", "name"} <= each.keys():
+                raise Garbled(f"The registry has a reference that METL does not understand: {str(each)[:300]}")
             group = each.get("groupId") or "default"
-            path = (*API, "groups", group, "artifacts", each["artifactId"], "versions", each["version"])
+            path = (*API, "groups", group, "artifacts", each["artifactId"], "versions", str(each["version"]))
             target = _version(self._http.json(*path)).content_id
-            assert target is not None
-            found[each["name"]] = self._http.text(*API, "ids", "contentIds", str(target))
+            found[each["name"]] = self._text(target)
             found |= self._referred(target, patience - 1)
         return found
 

@@ -12,6 +12,8 @@ THREADS = 4
 #: Subject, or version, not found.
 NOT_FOUND = (40401, 40402)
 DEFAULT = "default"
+#: References of references may go round in circles.
+MOST = 1000
 
 
 class Confluent:
@@ -43,12 +45,15 @@ class Confluent:
     def references(self, content: Content) -> dict[str, str]:
         found: dict[str, str] = {}
         todo = list(content.references[""] or [])
-        while todo and len(found) < 1000:
-            each = todo.pop(0)
-            if each["name"] not in found:
-                answer = self._http.json("subjects", each["subject"], "versions", str(each["version"]))
-                found[each["name"]] = answer["schema"]
-                todo += answer.get("references") or []
+        try:
+            while todo and len(found) < MOST:
+                each = todo.pop(0)
+                if each["name"] not in found:
+                    answer = self._http.json("subjects", each["subject"], "versions", str(each["version"]))
+                    found[each["name"]] = answer["schema"]
+                    todo += answer.get("references") or []
+        except (KeyError, TypeError):
+            raise Garbled(f"The registry has references that METL does not understand: {str(todo)[:300]}") from None
         return found
 
     def is_gone(self, version: Version) -> bool:
@@ -106,18 +111,21 @@ class Confluent:
 
 
 def _version(found: dict[str, Any]) -> Version:
-    group, artifact = DEFAULT, found["subject"]
-    if artifact.startswith(":.") and ":" in artifact[2:]:
-        group, _, artifact = artifact[2:].partition(":")
-    return Version(
-        group=group or DEFAULT,
-        artifact=artifact,
-        version=str(found["version"]),
-        # Where it is not told here, the content says.
-        type=found.get("schemaType", "AVRO") if "id" in found else None,
-        position=int(found["version"]),
-        confluent_id=found.get("id"),
-    )
+    try:
+        group, artifact = DEFAULT, found["subject"]
+        if artifact.startswith(":.") and ":" in artifact[2:]:
+            group, _, artifact = artifact[2:].partition(":")
+        return Version(
+            group=group or DEFAULT,
+            artifact=artifact,
+            version=str(found["version"]),
+            # Where it is not told here, the content says.
+            type=found.get("schemaType", "AVRO") if "id" in found else None,
+            position=int(found["version"]),
+            confluent_id=found.get("id"),
+        )
+    except (TypeError, ValueError, AttributeError):
+        raise Garbled(f"The registry has a version that METL does not understand: {str(found)[:300]}") from None
 
 
 def _subject(version: Version) -> str:

@@ -16,6 +16,7 @@ from metl.rest import RestError, without_password
 #: Seconds before each further try. The first is at once: the other side may have closed a connection that was idle.
 PAUSES = (0.0, 0.2, 0.6, 1.5)
 TIMEOUT = 20.0
+WAY_OUT = "Is METL_REGISTRY right, or the local one up (`metl up registry`)?"
 PASSING = (408, 425, 429, 500, 502, 503, 504)
 
 
@@ -50,8 +51,8 @@ class Http:
         """GET of the path made of these names."""
         return self._patiently(path, query, json.loads)
 
-    def text(self, *path: str, **query: object) -> str:
-        return str(self._patiently(path, query, bytes.decode))
+    def content(self, *path: str, **query: object) -> bytes:
+        return bytes(self._patiently(path, query, bytes))
 
     def abort(self) -> None:
         """Ends what other threads wait for; to be called once `stop` is set."""
@@ -83,7 +84,7 @@ class Http:
         given = {name: value for name, value in query.items() if value is not None}
         if given:
             target += f"?{urlencode(given)}"
-        shown = f"GET {self._url.scheme}://{self._url.hostname}:{self._url.port or ''}{target}"
+        shown = f"GET {self._url.scheme}://{self._url.netloc.rpartition('@')[2]}{target}"
         connection = self._connection()
         try:
             connection.request("GET", target, headers=self._headers())
@@ -91,7 +92,7 @@ class Http:
             body = answer.read()
         except (OSError, http.client.HTTPException) as error:
             connection.close()
-            raise RestError(f"{shown} got no answer: {str(error) or type(error).__name__}") from None
+            raise RestError(f"{shown} got no answer: {str(error) or type(error).__name__}. {WAY_OUT}") from None
         finally:
             self._busy.discard(connection)
         self._idle.append(connection)

@@ -150,6 +150,7 @@ class Sync:
             resting = {task.schema for task in tasks if task.kind == "take" and task.failed_before and not again}
             tasks = [task for task in tasks if task.schema not in resting and task.schema not in self.held]
             before = done
+            self.progress(done, before + len(tasks))
             for _ in self._do(tasks):
                 done += 1
                 self.progress(done, before + len(tasks))
