@@ -53,7 +53,7 @@ as $$
         from known
         where known.name not in (select c.previous_name from compared as c where c.previous_name is not null)
     ) as change
-    order by change.place
+    order by change.place, change.change
 $$;
 comment on function metl._entity_changes(text, int, metl._given_attribute[], text) is
 'In what the live version of an entity differs from what is given; the order of attributes is no difference.';

@@ -17,6 +17,7 @@ ATTRIBUTES = """
 select entity, entity_attribute, type, nullif(description, ''), optional
 from metl.entity_attributes where is_live order by position
 """
+BREAKS = re.compile("[\x85\u2028\u2029]")
 
 
 def live_entities(connection: psycopg.Connection) -> list[Entity]:
@@ -38,9 +39,21 @@ def as_yaml(entities: Sequence[Entity]) -> str:
         }
         for entity in entities
     ]
-    return yaml.safe_dump_all(
-        documents, explicit_start=len(documents) > 1, sort_keys=False, allow_unicode=True, width=110
+    return yaml.dump_all(
+        documents, Dumper=_Dumper, explicit_start=len(documents) > 1, sort_keys=False, allow_unicode=True, width=110
     )
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes line breaks of other alphabets in double quotes, where they stay what they are."""
+
+
+def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = '"' if BREAKS.search(text) else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _represent)
 
 
 def write(entities: Sequence[Entity], folder: Path) -> list[Path]:

@@ -26,6 +26,7 @@ from metl.problems import Problem, Wrong
 ENTITY = ("entity", "description", "attributes")
 ATTRIBUTE = ("name", "type", "description", "optional", "renamed_from")
 LONGEST = 500
+DEEPEST = 100
 TAG = "tag:yaml.org,2002:"
 KINDS = {"bool": "a boolean", "int": "a number", "float": "a number", "timestamp": "a date", "null": "nothing"}
 KINDS |= {"merge": "a merge", "value": "a default", "seq": "a list", "map": "a mapping", "set": "a set"}
@@ -131,19 +132,23 @@ class _Reader:
             self.complain(self.file, None, "There is no entity in it.")
 
     def _documents(self, path: Path) -> Iterator[yaml.Node]:
+        data = path.read_bytes()
         try:
-            loader = Loader(path.read_bytes())
+            if _is_deep(data):
+                self.complain(self.file, None, f"This is nested more than {DEEPEST} levels deep.")
+                return
+            loader = Loader(data)
             while loader.check_node():
                 if (node := loader.get_node()) is not None:
                     yield node
         except yaml.MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             said = " ".join(filter(None, (error.context, error.problem)))
-            self.complain(self.file, None if mark is None else mark.line + 1, f"This is not YAML: {said}.")
+            # The end of the last line is the beginning of one that is not there.
+            line = None if mark is None else min(mark.line, max(len(data.splitlines()) - 1, 0)) + 1
+            self.complain(self.file, line, f"This is not YAML: {said}.")
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             self.complain(self.file, None, f"This is not YAML: {' '.join(str(error).split())}.")
-        except RecursionError:
-            self.complain(self.file, None, "This is nested too deeply.")
 
     def _entity(self, node: yaml.Node) -> Entity | None:
         members = self._members(node, "an entity", ENTITY)
@@ -249,6 +254,16 @@ class _Reader:
             self.wrong(node, f"There is no type {name!r}.{self.types.suggest(name)}")
             return None
         return name
+
+
+def _is_deep(data: bytes) -> bool:
+    """Composing goes as deep as the text does, and libyaml would take the whole process down with it."""
+    depth = 0
+    for event in yaml.parse(data, Loader=Loader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _kind(node: yaml.Node) -> str:

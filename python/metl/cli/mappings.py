@@ -84,7 +84,7 @@ def export(schema: str | None, entity: str | None, output: Path | None) -> None:
 def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
     data = file.read()
     with _progress(data) as progress:
-        lines = _read(data, file.name, progress)
+        lines = _read(data, getattr(file, "name", "<stdin>"), progress)
         with one_state(address()) as connection:
             progress.add_task(f"Comparing {len(lines):,} lines with the matrix", total=None)
             return store.plan(connection, lines, replace)
@@ -93,7 +93,7 @@ def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
 def _stored(file: BinaryIO, replace: bool) -> Stored | None:
     data = file.read()
     with _progress(data) as progress:
-        lines = _read(data, file.name, progress)
+        lines = _read(data, getattr(file, "name", "<stdin>"), progress)
         with one_change(address()) as connection:
             progress.add_task(f"Setting {len(lines):,} lines", total=None)
             return store.store(connection, lines, replace)
