@@ -31,6 +31,7 @@ begin
             given.replays, given.key, given.value, given.headers
         from given
         where given.place = 1
+        order by given.number
         on conflict on constraint dead_letter_is_one_message do update set
             reason = excluded.reason,
             schema = excluded.schema,

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from tests.live.running import run as run_apart
 pytestmark = pytest.mark.timeout(600)
 
 ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name", "city")]
-LATER = 1_700_000_000_000
+# An hour ago: Kafka throws away what is older than a week.
+BEGAN = int(time.time() * 1000) - 3_600_000
 FIRST, SECOND = 6, 4
 
 
@@ -66,7 +68,7 @@ def send(place: Place, topic: str, numbers: range) -> None:
     producer = Producer({"bootstrap.servers": place.kafka})
     for number in numbers:
         value = row(1, id=number, name=f"name {number}", city="same")
-        producer.produce(topic, value, key(number), timestamp=LATER + number)
+        producer.produce(topic, value, key(number), timestamp=BEGAN + number)
     assert producer.flush(30) == 0
 
 
@@ -111,7 +113,7 @@ def try_offsets(told: Story, session: SparkSession) -> None:
     place = told.place
     told.command("show", "offsets", "show", "map", "--json")
     told.command("no job", "offsets", "show", "mapp")
-    told.reset("not agreed", "--to", datetime.fromtimestamp((LATER + 5) / 1000, UTC).isoformat())
+    told.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
     told.reset("beyond", "--topic", told.shop, "--partition", "0", "--offset", "99", "--yes")
     told.reset("no topic", "--to", '{"shopp": {"0": 1}}', "--yes")
     told.reset("nonsense", "--to", "{1}", "--yes")

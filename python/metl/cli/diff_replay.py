@@ -2,6 +2,7 @@
 
 import json
 import sys
+from decimal import Decimal
 from typing import Any
 
 import click
@@ -93,7 +94,8 @@ def _show(found: Comparison, states: tuple[int, ...], values: bool) -> None:
     for difference, count in found.counts.most_common():
         examples = found.examples.get(difference, [])
         said = ", ".join(
-            f"{partition}:{offset}" + (f" {_short(before)} → {_short(after)}" if values else "")
+            f"{partition}:{offset}"
+            + (f" {_short(before)} → {_short(after)}" if values and difference.attribute else "")
             for (_, partition, offset), before, after in examples
         )
         attribute = difference.attribute or "-"
@@ -107,7 +109,7 @@ def _exact(value: Any) -> Any:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 40 else f"{text[:39]}…"
 
 
