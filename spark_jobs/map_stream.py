@@ -32,7 +32,8 @@ def records(spark: SparkSession, settings: Settings, jdbc: dict[str, str], insta
     known = matrix.prepare(matrix.read(spark, jdbc, settings.job, instance), settings.prefix)
     identified = identify(kafka.read(spark, settings), known)
     found = look_up(identified, known, halt_on_unknown_version=settings.unknown_version == "halt")
-    return count(route(map_values(frame(found, settings.job)), settings.dead_letters))
+    routed = route(map_values(frame(found, settings.job)), settings.dead_letters)
+    return count(routed, with_latency=settings.trigger != "available-now")
 
 
 def query(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataStreamWriter:

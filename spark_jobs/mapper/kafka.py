@@ -1,12 +1,14 @@
 """Where messages come from and records go to."""
 
+import functools
 import re
 import socket
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mapper.settings import Settings
+from mapper.settings import Settings, Until
 from metl.errors import MetlError
 
 PATIENCE = 5.0
@@ -32,7 +34,7 @@ def require(settings: Settings) -> None:
 
 def read(spark: SparkSession, settings: Settings) -> DataFrame:
     """key, value, topic, partition, offset, timestamp and headers of every message."""
-    return (
+    messages = (
         spark.readStream.format("kafka")
         .options(**_options(settings))
         # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
@@ -41,16 +43,18 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
         .option("includeHeaders", "true")
         # Offsets that are gone before they were read are an error, never a silent gap.
         .option("failOnDataLoss", "true")
+        .options(**(settings.reading or {}))
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
+    return messages if settings.until is None else messages.where(_is_before(settings.until))
 
 
 def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     """Entities and dead letters by one sink: the topic is a column."""
     writer = (
         records.writeStream.format("kafka")
-        .options(**{"kafka.max.request.size": LARGEST, **_options(settings)})
+        .options(**{"kafka.max.request.size": LARGEST, **(settings.writing or {}), **_options(settings)})
         .option("checkpointLocation", settings.checkpoint)
         .outputMode("update")
     )
@@ -59,6 +63,19 @@ def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     if settings.trigger == "micro-batch":
         return writer.trigger(processingTime="0 seconds")
     return writer.trigger(availableNow=True)
+
+
+def _is_before(until: Until) -> Column:
+    if until.time is not None:
+        return f.unix_millis("timestamp") < until.time
+    offsets = (
+        (topic, partition, end) for topic, ends in (until.offsets or {}).items() for partition, end in ends.items()
+    )
+    is_before = (
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") < end)
+        for topic, partition, end in offsets
+    )
+    return functools.reduce(Column.__or__, is_before, f.lit(False))
 
 
 def _options(settings: Settings) -> dict[str, str]:

@@ -15,6 +15,14 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 @dataclass(frozen=True)
+class Until:
+    """Where a load ends, before the end of its topics: a time in milliseconds since 1970, or offsets."""
+
+    time: int | None = None
+    offsets: dict[str, dict[str, int]] | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     topics: str
     job: str
@@ -28,6 +36,10 @@ class Settings:
     dead_letters: str = "metl.dead"
     kafka_options: dict[str, str] | None = None
     metrics_port: int | None = None
+    #: What a load tells Spark's Kafka source and sink beside all that.
+    reading: dict[str, str] | None = None
+    writing: dict[str, str] | None = None
+    until: Until | None = None
 
     def __post_init__(self) -> None:
         for option, name in (("--job", self.job), ("--dead-letters", self.dead_letters), ("--prefix", self.prefix)):

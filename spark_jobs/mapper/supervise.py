@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
@@ -52,9 +52,13 @@ class Stop:
 
 
 def supervise(
-    start: Callable[[], StreamingQuery], control: Control, settings: Settings, say: Callable[[str], None]
+    start: Callable[[], StreamingQuery],
+    control: Control,
+    settings: Settings,
+    say: Callable[[str], None],
+    seen: Callable[[dict[str, Any]], None] = lambda _progress: None,
 ) -> None:
-    """Returns when the work is done or the job was told to stop."""
+    """Returns when the work is done or the job was told to stop. `seen` is told of each batch."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
@@ -64,7 +68,7 @@ def supervise(
             query = start()
             say(f"Job {settings.job} maps {settings.topics} from {settings.checkpoint}.")
             control.report("running")
-            failure, batches = _watch(query, control, settings, stop, say)
+            failure, batches = _watch(query, control, settings, stop, say, seen)
         except (AnalysisException, IllegalArgumentException) as error:
             if failures == 0:
                 control.report("failed", _first_line(str(error)))
@@ -122,7 +126,12 @@ def _is_told_meanwhile(seconds: float, control: Control, stop: Stop) -> bool:
 
 
 def _watch(
-    query: StreamingQuery, control: Control, settings: Settings, stop: Stop, say: Callable[[str], None]
+    query: StreamingQuery,
+    control: Control,
+    settings: Settings,
+    stop: Stop,
+    say: Callable[[str], None],
+    seen: Callable[[dict[str, Any]], None],
 ) -> tuple[str | None, int]:
     """Until the query ends; why it failed, and how many batches it did."""
     last = -1
@@ -139,6 +148,7 @@ def _watch(
                 last = progress["batchId"]
                 if recorded := from_spark(progress):
                     control.record(last, recorded)
+                    seen(recorded)
                     batches += 1
         asked = control.tend()
         if ended is not None:
