@@ -12,6 +12,7 @@
 \ir migrations/007_refs.sql
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
+\ir migrations/012_warehouse.sql
 \ir types.sql
 
 -- Taking turns
@@ -121,6 +122,18 @@
 \ir views/progressions.sql
 \ir functions/progression.sql
 \ir functions/coverage.sql
+
+-- The warehouse: entities as tables
+\ir private/warehouse_names.sql
+\ir private/wire_values.sql
+\ir private/shape_table.sql
+\ir private/merge_batch.sql
+\ir private/truncate_tables.sql
+\ir functions/shape_warehouse.sql
+\ir functions/forget_warehouse_table.sql
+\ir functions/open_warehouse.sql
+\ir functions/merge_warehouse.sql
+\ir views/warehouse_columns.sql
 
 -- What columns mean, and who may do what
 \ir comments.sql

@@ -87,5 +87,7 @@ def _options(settings: Settings) -> dict[str, str]:
 
 def _pattern(settings: Settings) -> str:
     """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
+    if settings.reads_entities:
+        return f"^(?:{settings.topics})$"
     own = f"{re.escape(settings.prefix)}|{re.escape(settings.dead_letters)}$"
     return f"^(?!{own})(?:{settings.topics})$"

@@ -96,13 +96,19 @@ def _unseen() -> Iterator[None]:
         os.close(nowhere)
 
 
+def see_functions(spark: SparkSession) -> Any:
+    """Spark's JVM, for this thread: it looks for classes where the thread that asks does."""
+    inside: Any = spark._jsparkSession
+    jvm: Any = spark._jvm
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(inside.sharedState().jarClassLoader())
+    return jvm
+
+
 def register(spark: SparkSession) -> None:
     """Makes the functions of mapper.functions known, here and to every executor."""
     inside: Any = spark._jsparkSession
     inside.sessionState().resourceLoader().addJar(scala.build().as_uri())
-    # Spark looks for classes where the thread that asks does.
-    thread: Any = spark._jvm.java.lang.Thread.currentThread()  # type: ignore[union-attr]
-    thread.setContextClassLoader(inside.sharedState().jarClassLoader())
+    see_functions(spark)
     for name, (class_name, returns) in FUNCTIONS.items():
         spark.udf.registerJavaFunction(name, class_name, returns)
 

@@ -40,6 +40,8 @@ class Settings:
     reading: dict[str, str] | None = None
     writing: dict[str, str] | None = None
     until: Until | None = None
+    #: Whether it reads what others write: records of entities.
+    reads_entities: bool = False
 
     def __post_init__(self) -> None:
         for option, name in (("--job", self.job), ("--dead-letters", self.dead_letters), ("--prefix", self.prefix)):
@@ -51,7 +53,7 @@ class Settings:
             pattern = re.compile(self.topics)
         except re.error as error:
             raise BadInput(f"--topics {self.topics!r} is not a regular expression: {error}.") from None
-        for own in (self.dead_letters, f"{self.prefix}entity"):
+        for own in () if self.reads_entities else (self.dead_letters, f"{self.prefix}entity"):
             if pattern.fullmatch(own):
                 raise BadInput(
                     f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "

@@ -54,6 +54,6 @@ def main() -> None:
 
 for command in (
     *(stack.up, stack.down, stack.status, stack.logs, stack.env, fetch.fetch),
-    *(install.install, dbt.dbt, lineage.lineage, sql.sql, live.map_, live.load, jobs.jobs, demo.demo),
+    *(install.install, dbt.dbt, lineage.lineage, sql.sql, live.map_, live.load, live.warehouse, jobs.jobs, demo.demo),
 ):
     main.add_command(command)

@@ -1,4 +1,4 @@
-"""metl map, metl load: Spark jobs on this machine."""
+"""metl map, metl load, metl warehouse: Spark jobs on this machine."""
 
 import importlib
 import itertools
@@ -23,6 +23,13 @@ def map_(words: tuple[str, ...]) -> None:
 def load(words: tuple[str, ...]) -> None:
     """Map what is in topics now, fast: spark_jobs/load_stream.py on this machine."""
     run("load_stream", "load", words)
+
+
+@click.command(add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def warehouse(words: tuple[str, ...]) -> None:
+    """Keep entities as tables: spark_jobs/load_warehouse.py on this machine."""
+    run("load_warehouse", "warehouse", words)
 
 
 def run(module: str, command: str, words: tuple[str, ...]) -> None:
