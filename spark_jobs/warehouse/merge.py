@@ -1,6 +1,8 @@
 """Batches into PostgreSQL: executors copy them, one function merges them."""
 
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -35,13 +37,29 @@ def merging(
                 connection.execute("select metl.begin_batch(%s, %s)", [settings.job, instance])
                 [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [settings.job]).fetchall()
                 _copy(spark, records.read(batch, settings.prefix), control.jdbc, staged)
-                [(counts,)] = connection.execute("select metl.merge_warehouse(%s)", [settings.job]).fetchall()
+                found = connection.execute(f"select distinct entity from warehouse.{staged}".encode())
+                merged[number] = _merge(control, settings.job, [entity for (entity,) in found])
             except REFUSALS as error:
                 said = (error.diag.message_primary, error.diag.message_hint)
                 raise RuntimeError(f"{REFUSED}{' '.join(filter(None, said))}{REFUSED}") from None
-            merged[number] = counts
 
     return merge
+
+
+def _merge(control: Control, job: str, entities: list[str]) -> dict[str, Any]:
+    """Each entity for itself, as many at once as there are processors."""
+
+    def one(entity: str) -> dict[str, Any]:
+        with control.another_line() as connection:
+            [(counts,)] = connection.execute("select metl.merge_warehouse(%s, %s)", [job, entity]).fetchall()
+            return counts  # type: ignore[no-any-return]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(one, entities))
+    return {
+        "rejected": sum(counts["rejected"] for counts in done),
+        "state": max((counts["state"] for counts in done), default=0),
+    }
 
 
 def _copy(spark: SparkSession, rows: DataFrame, jdbc: dict[str, str], staged: str) -> None:

@@ -19,9 +19,8 @@ def from_spark(progress: StreamingQueryProgress, merged: Merged) -> dict[str, An
         "state": counts["state"],
         **spent(said),
         "rows_in": said["numInputRows"],
-        "rows_out": counts["taken"] - counts["rejected"],
-        # Records that came twice in a batch.
-        "rows_filtered": said["numInputRows"] - counts["taken"],
+        "rows_out": said["numInputRows"] - counts["rejected"],
+        "rows_filtered": 0,
         "dead": {"rejected": counts["rejected"]} if counts["rejected"] else {},
         **whereabouts(said),
     }

@@ -20,6 +20,7 @@ def read(messages: DataFrame, prefix: str) -> DataFrame:
         ),
         f.get(json_pick(f.col("key"), "key"), f.lit(0)).alias("key"),
         json_pick(f.col("value"), *VALUE).alias("parts"),
+        f.col("value").isNull().alias("is_tombstone"),
     )
     return parted.select(
         f.col("entity").cast("binary").alias("entity"),
@@ -28,7 +29,7 @@ def read(messages: DataFrame, prefix: str) -> DataFrame:
         _header("partition").alias("partition"),
         _header("offset").alias("offset"),
         _part("ts_ms").alias("at"),
-        json_text(f.get("parts", f.lit(VALUE.index("op")))).cast("binary").alias("op"),
+        f.when(f.col("is_tombstone"), "d").otherwise(json_text(_part("op"))).cast("binary").alias("op"),
         _part("after").alias("after"),
         _part("unavailable").alias("unavailable"),
         _header("state").alias("state"),

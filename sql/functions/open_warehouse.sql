@@ -3,31 +3,23 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _staged constant text := metl._warehouse_work('staged', job);
-    _work constant text := metl._warehouse_work('work', job);
+    _staged constant text := metl._warehouse_work(job);
 begin
     perform metl._require_job(job);
     if to_regclass(format('warehouse.%I', _staged)) is null then
         perform pg_advisory_xact_lock(hashtextextended('metl warehouse', 0));
+        -- All as text: what does not fit is found when it is merged.
         execute format(
             'create unlogged table if not exists warehouse.%I (
-                entity text, source text, key text, partition text, "offset" text, at text, op text, after text,
-                unavailable text, state text, schema text, version text
+                id bigint generated always as identity, entity text, source text, key text, partition text,
+                "offset" text, at text, op text, after text, unavailable text, state text, schema text, version text,
+                round int not null default 1
             )', _staged
         );
-        execute format('comment on table warehouse.%I is %L', _staged, format('Records of a batch of job %s.', job));
-        execute format('grant insert on warehouse.%I to metl_job', _staged);
-        execute format(
-            'create unlogged table if not exists warehouse.%I (
-                id bigint generated always as identity, entity text, source text, key jsonb, partition int, "offset" bigint,
-                at bigint, op text, after json, unavailable text[], state bigint, schema text, version int,
-                round int not null default 1
-            )', _work
-        );
-        execute format('comment on table warehouse.%I is %L', _work, format('A batch of job %s, in order.', job));
-        execute format('grant select on warehouse.%I to metl_job', _work);
+        execute format('comment on table warehouse.%I is %L', _staged, format('A batch of job %s.', job));
+        execute format('grant insert, select on warehouse.%I to metl_job', _staged);
     end if;
-    execute format('truncate warehouse.%I, warehouse.%I restart identity', _staged, _work);
+    execute format('truncate warehouse.%I restart identity', _staged);
     return _staged;
 end $$;
 comment on function metl.open_warehouse(text) is

@@ -52,5 +52,5 @@ begin
     return _known.name;
 end $$;
 comment on function metl.shape_warehouse(text) is
-'Makes the table of an entity in schema warehouse, or gives it the shape of the entity''s live version, and returns its '
-'name. An error if it was altered by hand, or if values do not fit a column''s new type; then nothing has changed.';
+'Makes the table of an entity in schema warehouse, or gives it the shape of the entity''s live version, and returns '
+'its name. An error if it was altered by hand, or if values do not fit a column''s new type; then nothing has changed.';

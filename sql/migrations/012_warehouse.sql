@@ -8,7 +8,8 @@ create table if not exists metl.warehouse_table (
     name text not null constraint warehouse_table_name_is_unique unique,
     entity_version int not null
 );
-comment on table metl.warehouse_table is 'The table of each entity, and of which version of it the table has the shape.';
+comment on table metl.warehouse_table is
+'The table of each entity, and of which version of it the table has the shape.';
 
 create table if not exists metl.warehouse_column (
     entity_attribute_id bigint

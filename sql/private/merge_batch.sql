@@ -1,56 +1,27 @@
 -- How the records of a batch become rows. Each step is one statement for all records that are alike; if it fails on a
 -- value, it is done again record by record, and those that do not fit are rejected.
-create or replace function metl._warehouse_reject(work text, id bigint, reason text) returns void
-language plpgsql
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    execute format(
-        'insert into warehouse._rejected (entity, source, partition, "offset", state, key, reason)
-         select entity, source, partition, "offset", state, key::text, %L from warehouse.%I where id = %L
-         on conflict do nothing', reason, work, id
-    );
-end $$;
-comment on function metl._warehouse_reject(text, bigint, text) is 'Records why a record is in no table.';
-
-create or replace function metl._warehouse_take(staged text, work text) returns void
+create or replace function metl._warehouse_reject(staged text, condition text, reason text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _take constant text := format(
-        'insert into warehouse.%I (
-            entity, source, key, partition, "offset", at, op, after, unavailable, state, schema, version
-        )
-        select distinct on (entity, source, partition::int, "offset"::bigint)
-            entity, source,
-            case
-                when key <> ''null'' then key::jsonb
-                when op in (''c'', ''r'') then jsonb_build_object(''partition'', partition::int, ''offset'', "offset"::bigint)
-            end,
-            partition::int, "offset"::bigint, coalesce(at::bigint, 0), coalesce(op, ''d''), after::json,
-            (select array_agg(name) from json_array_elements_text(unavailable::json) as name),
-            state::bigint, schema, version::int
-        from warehouse.%I where %%s
-        order by entity, source, partition::int, "offset"::bigint, state::bigint desc', work, staged
-    );
-    _row record;
+    _count bigint;
 begin
-    begin
-        execute format(_take, 'true');
-    exception when data_exception then
-        for _row in execute format('select ctid, * from warehouse.%I', staged) loop
-            begin
-                execute format(_take, format('ctid = %L', _row.ctid));
-            exception when data_exception then
-                insert into warehouse._rejected (entity, source, partition, "offset", state, key, reason)
-                values (_row.entity, _row.source, _row.partition::int, _row."offset"::bigint, _row.state::bigint, _row.key, sqlerrm)
-                on conflict do nothing;
-            end;
-        end loop;
-    end;
+    execute format(
+        'insert into warehouse._rejected (entity, source, partition, "offset", state, key, reason)
+         select work.entity, work.source, %1$s, %2$s, %3$s, work.key, %4$L from warehouse.%5$I as work where %6$s
+         on conflict do nothing',
+        'case when work.partition ~ ''^[0-9]{1,9}$'' then work.partition::int end',
+        'case when work."offset" ~ ''^[0-9]{1,18}$'' then work."offset"::bigint end',
+        'case when work.state ~ ''^[0-9]{1,18}$'' then work.state::bigint end',
+        reason, staged, condition
+    );
+    execute format('update warehouse.%I as work set round = -1 where %s', staged, condition);
+    get diagnostics _count = row_count;
+    return _count;
 end $$;
-comment on function metl._warehouse_take(text, text) is 'Reads the records of a batch, each position once.';
+comment on function metl._warehouse_reject(text, text, text) is
+'Records why the records that meet a condition are in no table; how many there are.';
 
 -- What records of one schema version, mapped under one state, have for an entity.
 create or replace function metl._warehouse_cells(entity text, state bigint, schema text, version int)
@@ -127,7 +98,7 @@ as $$
         end,
         case
             -- Longer than the name of a column.
-            when octet_length(attribute) > 63 then format('(work.after ->> %L)', attribute)
+            when octet_length(attribute) > 63 then format('(work.after::json ->> %L)', attribute)
             when name = 'org.apache.kafka.connect.data.decimal' then format(
                 '(case json_typeof(read.%1$I) when ''string'' then metl._decimal_of(read.%1$I #>> ''{}'', %2$s)::text '
                 'else read.%1$I #>> ''{}'' end)',
@@ -144,7 +115,7 @@ comment on function metl._warehouse_read(text, text, text, text) is
 'How an attribute is declared to be read from JSON, and SQL for what it then is as text.';
 
 create or replace function metl._warehouse_statements(
-    work text, entity text, op text, state bigint, schema text, version int,
+    staged text, entity text, op text, state bigint, schema text, version int,
     out kept text, out older text, out newer text, out is_whole boolean
 )
 language plpgsql stable
@@ -190,7 +161,7 @@ begin
         when op = 'd' then 'null::jsonb'
         else format(
             '(select jsonb_object_agg(left_out.name, -1) from (select unnest(%L::text[]) as name union select known.name '
-            'from unnest(%L::text[], %L::text[]) as known (name, attribute) where known.attribute = any(work.unavailable)) '
+            'from unnest(%L::text[], %L::text[]) as known (name, attribute) where work.unavailable::jsonb ? known.attribute) '
             'as left_out)', _left, _cells, _attributes
         )
     end;
@@ -198,15 +169,20 @@ begin
         _kept := format('case when work.unavailable is not null then %s end', _kept);
     end if;
     _select := format(
-        'select work.source as _source, work.key as _key, work.partition as _partition, work."offset" as _offset, '
-        'work.at as _at, %L::boolean as _deleted, work.state as _state, work.schema as _schema, work.version as _version, '
+        'select work.source as _source, case when work.key <> ''null'' then work.key::jsonb else '
+        'jsonb_build_object(''partition'', work.partition::int, ''offset'', work."offset"::bigint) end as _key, '
+        'work.partition::int as _partition, work."offset"::bigint as _offset, coalesce(work.at::bigint, 0) as _at, '
+        '%L::boolean as _deleted, work.state::bigint as _state, work.schema as _schema, work.version::int as _version, '
         '%s as _kept%s from warehouse.%I as work%s where :condition',
         op = 'd', _kept,
         (select string_agg(
-            format(', %s as %I', coalesce(_made[array_position(_cells, name)], 'null'), name), '' order by name
+            format(
+                ', %s as %I',
+                coalesce(_made[array_position(_cells, name)], format('(null::warehouse.%I).%I', _table, name)), name
+            ), '' order by name
         ) from unnest(_all) as name),
-        work,
-        case when _declared is not null then format(' cross join lateral json_to_record(work.after) as read (%s)', _declared) else '' end
+        staged,
+        case when _declared is not null then format(' cross join lateral json_to_record(work.after::json) as read (%s)', _declared) else '' end
     );
     newer := format(
         'insert into warehouse.%1$I as old (_source, _key, _partition, _offset, _at, _deleted, _state, _schema, _version, '
@@ -250,7 +226,7 @@ comment on function metl._warehouse_statements(text, text, text, bigint, text, i
 'are older and have what the newer ones did not bring, if there is such a row. Whole are those that bring all.';
 
 create or replace function metl._warehouse_apply(
-    work text, kept text, older text, newer text, condition text
+    staged text, kept text, older text, newer text, condition text
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -267,17 +243,18 @@ begin
         end if;
         execute replace(newer, ':condition', condition);
         return 0;
-    exception when data_exception or program_limit_exceeded then
+    -- A key may come twice in two spellings.
+    exception when data_exception or program_limit_exceeded or cardinality_violation then
         null;
     end;
-    for _id in execute format('select id from warehouse.%I as work where %s order by id', work, condition) loop
+    for _id in execute format('select id from warehouse.%I as work where %s order by id', staged, condition) loop
         begin
-            execute replace(older, ':condition', format('work.id = %s', _id));
+            if _has_kept then
+                execute replace(older, ':condition', format('work.id = %s', _id));
+            end if;
             execute replace(newer, ':condition', format('work.id = %s', _id));
         exception when data_exception or program_limit_exceeded then
-            _rejected := _rejected + 1;
-            perform metl._warehouse_reject(work, _id, sqlerrm);
-            execute format('update warehouse.%I set round = -1 where id = %s', work, _id);
+            _rejected := _rejected + metl._warehouse_reject(staged, format('work.id = %s', _id), sqlerrm);
         end;
     end loop;
     return _rejected;

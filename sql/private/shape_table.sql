@@ -18,7 +18,7 @@ comment on function metl._warehouse_own() is 'The columns that every table of th
 
 -- The live attributes of an entity, with the columns they have or would have.
 create or replace function metl._warehouse_shape(entity text)
-returns table (entity_attribute_id bigint, attribute text, name text, type text, description text, "position" int)
+returns table (entity_attribute_id bigint, attribute text, name text, type text, description text, place int)
 language sql stable
 as $$
     select
@@ -108,14 +108,16 @@ begin
         'create table warehouse.%I (%s, constraint %I primary key (_source, _key))',
         _name,
         (select string_agg(
-            format('%I %s%s', own.name, own.type, case when own.name in ('_source', '_key', '_deleted') then ' not null' else '' end), ', '
+            format('%I %s%s', own.name, own.type, case own.name
+                when '_source' then ' collate "C" not null' when '_key' then ' not null' when '_deleted' then ' not null'
+            end), ', '
         ) from metl._warehouse_own() as own),
         substr(_name, 1, 55) || '_pk'
     );
     execute format(
         'create index %I on warehouse.%I (_source, _key) where _kept is not null', substr(_name, 1, 55) || '_kept', _name
     );
-    for _column in select * from metl._warehouse_shape(entity) order by position loop
+    for _column in select * from metl._warehouse_shape(entity) order by place loop
         insert into metl.warehouse_column (entity_attribute_id, entity_id, name)
         values (_column.entity_attribute_id, _id, _column.name);
         execute format('alter table warehouse.%I add column %I %s', _name, _column.name, _column.type);
@@ -220,7 +222,7 @@ begin
             where other.entity_id = _known.entity_id and other.name = wanted.name limit 1
         ) as known on true
         where same.name is null
-        order by wanted.position
+        order by wanted.place
     loop
         if _change.is_there then
             perform metl._warehouse_convert(_known.name, _change.name, _change.type);

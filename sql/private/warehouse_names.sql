@@ -30,7 +30,7 @@ comment on function metl._warehouse_name(text) is
 'The name of a table or column: that of the entity or attribute. One that is longer than PostgreSQL takes, begins with '
 'an underscore or is one of PostgreSQL''s own is shortened and ends with ~ and a digest.';
 
-create or replace function metl._warehouse_work(what text, job text) returns text
+create or replace function metl._warehouse_work(job text) returns text
 language sql immutable
-return format('_%s_%s', what, substr(md5(job), 1, 12));
-comment on function metl._warehouse_work(text, text) is 'The table of schema warehouse in which a job keeps a batch.';
+return '_staged_' || substr(md5(job), 1, 12);
+comment on function metl._warehouse_work(text) is 'The table of schema warehouse in which a job keeps a batch.';

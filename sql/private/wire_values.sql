@@ -1,6 +1,6 @@
 -- What comes over the wire as text, as SQL that makes a value of it. The zone of the session is UTC.
 create or replace function metl._does_not_fit(value text, type text) returns text
-language plpgsql immutable
+language plpgsql immutable strict
 set search_path = pg_catalog, pg_temp
 as $$
 begin
@@ -8,7 +8,7 @@ begin
         errcode = 'data_exception',
         message = format('%s does not fit type %s without being altered.', quote_literal(left(value, 200)), type);
 end $$;
-comment on function metl._does_not_fit(text, text) is 'Refuses a value that would have to be altered.';
+comment on function metl._does_not_fit(text, text) is 'Refuses a value that would have to be altered; there is nothing to alter of null.';
 
 create or replace function metl._decimal_of(bytes text, scale int) returns numeric
 language plpgsql immutable
@@ -18,6 +18,9 @@ declare
     _bytes constant bytea := decode(bytes, 'base64');
     _found numeric := 0;
 begin
+    if bytes is null then
+        return null;
+    end if;
     if scale is null or length(_bytes) = 0 then
         perform metl._does_not_fit(bytes, 'numeric, since its scale is not known');
     end if;

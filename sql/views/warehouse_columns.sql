@@ -1,24 +1,21 @@
 create or replace view metl.warehouse_columns as
+with owned as (
+    select entity_id, name, max(entity_attribute_id) as entity_attribute_id
+    from metl.warehouse_column
+    group by entity_id, name
+)
+
 select
     named.name as entity,
     made.name as table_name,
-    attribute.name as column_name,
-    attribute_type.it as column_type,
-    described.it as description,
-    known.entity_attribute_id
+    found.attname::text as column_name,
+    pg_catalog.format_type(found.atttypid, found.atttypmod) as column_type,
+    pg_catalog.col_description(found.attrelid, found.attnum) as description,
+    owned.entity_attribute_id
 from metl.warehouse_table as made
 inner join metl.entity as named on made.entity_id = named.entity_id
-inner join pg_catalog.pg_class as relation
-    on made.name = relation.relname and relation.relnamespace = 'warehouse'::regnamespace
-inner join (
-    select attrelid, attname::text as name, attnum, atttypid, atttypmod from pg_catalog.pg_attribute
-    where attnum > 0 and not attisdropped
-) as attribute on relation.oid = attribute.attrelid
-cross join lateral (select pg_catalog.format_type(attribute.atttypid, attribute.atttypmod) as it) as attribute_type
-cross join lateral (select pg_catalog.col_description(relation.oid, attribute.attnum) as it) as described
-left join lateral (
-    select max(owned.entity_attribute_id) as entity_attribute_id
-    from metl.warehouse_column as owned
-    where owned.entity_id = made.entity_id and owned.name = attribute.name
-) as known on true;
+inner join pg_catalog.pg_attribute as found
+    on pg_catalog.to_regclass(pg_catalog.format('warehouse.%I', made.name)) = found.attrelid
+left join owned on made.entity_id = owned.entity_id and found.attname = owned.name
+where found.attnum > 0 and not found.attisdropped;
 comment on view metl.warehouse_columns is 'The columns of the tables of schema warehouse.';
