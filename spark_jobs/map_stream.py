@@ -31,7 +31,8 @@ from metl.errors import MetlError
 def records(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataFrame:
     """The whole mapping, from topics to topics."""
     known = matrix.prepare(matrix.read(spark, jdbc, settings.job, instance), settings.prefix)
-    return count(mapped(kafka.read(spark, settings), known, settings))
+    routed = mapped(kafka.read(spark, settings), known, settings)
+    return count(routed, with_latency=settings.trigger != "available-now")
 
 
 def mapped(messages: DataFrame, known: DataFrame, settings: Settings) -> DataFrame:

@@ -37,6 +37,10 @@ declare
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
         ['call', 'stop_job',                                      '',  'x', 'x'],
+        ['view', 'warehouse_columns',                             'x', 'x', 'x'],
+        ['call', 'open_warehouse, merge_warehouse',               '',  'x', ''],
+        ['call', 'shape_warehouse',                               '',  'x', 'x'],
+        ['call', 'forget_warehouse_table',                        '',  '',  'x'],
         ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
         ['call', 'collect_letters, send_due_letters',             '',  'x', ''],
         -- Payloads are business data.
@@ -56,7 +60,8 @@ begin
         execute format('revoke all on all tables in schema metl from %I', _roles[_column]);
         execute format('revoke all on all sequences in schema metl from %I', _roles[_column]);
         execute format('revoke all on all functions in schema metl from %I', _roles[_column]);
-        execute format('grant usage on schema metl to %I', _roles[_column]);
+        execute format('grant usage on schema metl, warehouse to %I', _roles[_column]);
+        execute format('grant select on warehouse._rejected to %I', _roles[_column]);
         foreach _line slice 1 in array _access loop
             continue when _line[2 + _column] = '';
             foreach _object in array string_to_array(_line[2], ', ') loop

@@ -14,6 +14,7 @@
 \ir migrations/009_jobs.sql
 \ir migrations/010_registry.sql
 \ir migrations/011_entities.sql
+\ir migrations/012_warehouse.sql
 \ir migrations/013_dead_letters.sql
 \ir types.sql
 
@@ -166,6 +167,19 @@
 \ir views/progressions.sql
 \ir functions/progression.sql
 \ir functions/coverage.sql
+
+-- The warehouse: entities as tables
+\ir private/warehouse_names.sql
+\ir private/wire_values.sql
+\ir private/shape_table.sql
+\ir private/merge_batch.sql
+\ir private/truncate_tables.sql
+\ir private/arrange_batch.sql
+\ir functions/shape_warehouse.sql
+\ir functions/forget_warehouse_table.sql
+\ir functions/open_warehouse.sql
+\ir functions/merge_warehouse.sql
+\ir views/warehouse_columns.sql
 
 -- What columns mean, and who may do what
 \ir comments.sql

@@ -35,20 +35,28 @@ class Control:
         self._connection: psycopg.Connection | None = None
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._reported: tuple[str, str | None] = ("starting", None)
+        self._variable = "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
         self.jdbc: dict[str, str] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, settings: Settings, instance: str) -> Iterator["Control"]:
+    def open(cls, settings: Settings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
         """Refuses to start where the job cannot work."""
         _require_folder(settings)
         control = cls(_address(), settings, instance)
         control._connect()
         try:
-            control._require_marts()
+            if needs_marts:
+                control._require_marts()
             yield control
         finally:
             control.close()
+
+    def another_line(self) -> psycopg.Connection:
+        """For work that takes its time, while the first one listens."""
+        connection = connect(self._dsn, self._variable, **LINE)
+        connection.autocommit = True
+        return connection
 
     def report(self, status: str, reason: str | None = None) -> None:
         self._reported = (status, reason)
@@ -87,8 +95,7 @@ class Control:
 
     def _connect(self) -> None:
         self.close()
-        variable = "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
-        connection = connect(self._dsn, variable, **LINE)
+        connection = connect(self._dsn, self._variable, **LINE)
         connection.autocommit = True
         connection.execute(f"set statement_timeout = '{PATIENCE}s'")
         about = {

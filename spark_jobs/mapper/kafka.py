@@ -1,14 +1,16 @@
 """Where messages come from and records go to."""
 
+import functools
 import json
 import re
 import socket
 from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mapper.settings import Settings
+from mapper.settings import Settings, Until
 from metl.errors import MetlError
 
 #: Topic, partition, the first offset, and the one after the last.
@@ -36,7 +38,7 @@ def require(settings: Settings) -> None:
 
 def read(spark: SparkSession, settings: Settings) -> DataFrame:
     """key, value, topic, partition, offset, timestamp and headers of every message."""
-    return (
+    messages = (
         spark.readStream.format("kafka")
         .options(**_options(settings))
         # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
@@ -45,9 +47,11 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
         .option("includeHeaders", "true")
         # Offsets that are gone before they were read are an error, never a silent gap.
         .option("failOnDataLoss", "true")
+        .options(**(settings.reading or {}))
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
+    return messages if settings.until is None else messages.where(_is_before(settings.until))
 
 
 def read_ranges(spark: SparkSession, settings: Settings, ranges: Sequence[Range]) -> DataFrame:
@@ -80,7 +84,7 @@ def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     """Entities and dead letters by one sink: the topic is a column."""
     writer = (
         records.writeStream.format("kafka")
-        .options(**{"kafka.max.request.size": LARGEST, **_options(settings)})
+        .options(**{"kafka.max.request.size": LARGEST, **(settings.writing or {}), **_options(settings)})
         .option("checkpointLocation", settings.checkpoint)
         .outputMode("update")
     )
@@ -89,6 +93,19 @@ def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     if settings.trigger == "micro-batch":
         return writer.trigger(processingTime="0 seconds")
     return writer.trigger(availableNow=True)
+
+
+def _is_before(until: Until) -> Column:
+    if until.time is not None:
+        return f.unix_millis("timestamp") < until.time
+    offsets = (
+        (topic, partition, end) for topic, ends in (until.offsets or {}).items() for partition, end in ends.items()
+    )
+    is_before = (
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") < end)
+        for topic, partition, end in offsets
+    )
+    return functools.reduce(Column.__or__, is_before, f.lit(False))
 
 
 def _options(settings: Settings) -> dict[str, str]:
@@ -106,5 +123,7 @@ def _pattern(settings: Settings) -> str:
 
 def wanted(settings: Settings) -> str:
     """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
+    if settings.reads_entities:
+        return f"^(?:{settings.topics})$"
     own = "|".join(f"{re.escape(name)}$" for name in (settings.dead_letters, settings.replays) if name)
     return f"^(?!{re.escape(settings.prefix)}|{own})(?:{settings.topics})$"

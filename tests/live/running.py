@@ -86,6 +86,8 @@ class Place:
     kafka: str
     folder: Path
     name: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    #: Tells apart what two jobs make of the same topics.
+    outputs: str = ""
 
     def topic(self, about: str, partitions: int = 2) -> str:
         made = f"{self.name}.{about}"
@@ -95,11 +97,11 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        return f"cdm-{self.name}."
+        return f"cdm-{self.name}{self.outputs}."
 
     @property
     def dead(self) -> str:
-        return f"dead-{self.name}"
+        return f"dead-{self.name}{self.outputs}"
 
     @property
     def replays(self) -> str:

@@ -56,6 +56,8 @@ SECTIONS = {
     ],
     "Jobs": [
         "live.map_",
+        "live.load",
+        "live.warehouse",
         "jobs.jobs",
         "dead.dead",
         "offsets.offsets",
