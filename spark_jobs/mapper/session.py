@@ -104,7 +104,8 @@ def register(spark: SparkSession) -> None:
 
 
 @contextlib.contextmanager
-def session(settings: Settings) -> Iterator[SparkSession]:
+def session(settings: Settings, *, bulk: bool = False) -> Iterator[SparkSession]:
+    """For messages as they come, or else for a backlog of them."""
     if is_submitted():
         if settings.metrics_port is not None:
             raise BadInput("--metrics-port is for metl map. Under spark-submit set Spark's own settings with --conf.")
@@ -114,7 +115,9 @@ def session(settings: Settings) -> Iterator[SparkSession]:
         try:
             with _unheard(), _unseen():
                 spark = local_session(
-                    f"metl {settings.job}", cores=LOCAL_SLOTS, settings=metrics(settings.metrics_port)
+                    f"metl {settings.job}",
+                    cores=(os.cpu_count() or 1) if bulk else LOCAL_SLOTS,
+                    settings=metrics(settings.metrics_port),
                 )
         except Py4JJavaError as error:
             if "BindException" not in str(error.java_exception):
