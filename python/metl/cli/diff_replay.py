@@ -81,7 +81,7 @@ def _run(
     )  # fmt: skip
     with connect(address()) as connection:
         reading = jdbc(connection)
-    with session(settings) as spark:
+    with session(settings, bulk=True) as spark:
         old, new = (outcomes(under(spark, settings, reading, state, ranges), settings.prefix) for state in states)
         return compare(old, new, examples)
 

@@ -89,7 +89,7 @@ def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, confi
     kafka.require(settings)
     instance = str(uuid.uuid4())
     wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
-    with Control.open(settings, instance) as control, session(settings) as spark:
+    with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
         return map_again.reprocess(spark, settings, control, instance, wanted, say)
 
 
