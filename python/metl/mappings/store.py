@@ -103,7 +103,7 @@ def _parameters(lines: Lines) -> list[object]:
 
 
 def _hint(connection: psycopg.Connection, lines: Lines, number: int, about: str | None, value: str) -> str:
-    if about not in KNOWN:
+    if about not in KNOWN or not value:
         return ""
     place = lines.numbers.index(number)
     values = {column: cells[place] for column, cells in zip(COLUMNS, lines.cells, strict=True)}
