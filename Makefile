@@ -7,7 +7,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast lint bench bench-stack bench-matrix bench-marts bench-live bench-csv lock clean
+.PHONY: help demo test test-fast lint bench bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -28,7 +28,7 @@ lint: $(READY) ## ruff, mypy and sqlfluff
 	@$(BIN)/mypy
 	@$(BIN)/sqlfluff lint sql dbt_project/models dbt_project/tests --disable-progress-bar
 
-bench: bench-stack bench-matrix bench-marts bench-live bench-csv ## measure everything; prints tables
+bench: bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load ## measure everything; prints tables
 
 bench-stack: $(READY) ## measure how long the local stack takes to come up
 	@$(BIN)/python benchmarks/stack.py
@@ -42,8 +42,17 @@ bench-marts: $(READY) ## measure reading the marts at 10^8 elements
 bench-live: $(READY) ## measure the live mapper beside an echo loop and a plain copy
 	@$(BIN)/python benchmarks/live
 
+bench-suggest: $(READY) ## measure suggestions for 10,000 attributes
+	@$(BIN)/python benchmarks/suggest.py
+
+bench-sync: $(READY) ## measure the registry sync with 1,000 artifacts of 10 versions
+	@$(BIN)/python benchmarks/sync.py
+
 bench-csv: $(READY) ## measure metl import and export of 100,000 lines beside a plain COPY
 	@$(BIN)/python benchmarks/mappings.py
+
+bench-load: $(READY) ## measure loads and the warehouse beside a hand-written Spark job and plain COPY
+	@$(BIN)/python benchmarks/load/run.py
 
 lock: $(READY) ## pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

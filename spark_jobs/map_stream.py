@@ -19,6 +19,7 @@ from mapper.frame import frame
 from mapper.identify import identify
 from mapper.look_up import look_up
 from mapper.map_values import map_values
+from mapper.restore import restore
 from mapper.route import route
 from mapper.session import session
 from mapper.settings import TRIGGERS, Settings, read_kafka_options
@@ -30,9 +31,16 @@ from metl.errors import MetlError
 def records(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataFrame:
     """The whole mapping, from topics to topics."""
     known = matrix.prepare(matrix.read(spark, jdbc, settings.job, instance), settings.prefix)
-    identified = identify(kafka.read(spark, settings), known)
+    routed = mapped(kafka.read(spark, settings), known, settings)
+    return count(routed, with_latency=settings.trigger != "available-now")
+
+
+def mapped(messages: DataFrame, known: DataFrame, settings: Settings) -> DataFrame:
+    """What is to become of each message, by what is known of the matrix."""
+    restored = restore(messages, settings.replays, kafka.wanted(settings))
+    identified = identify(restored, known)
     found = look_up(identified, known, halt_on_unknown_version=settings.unknown_version == "halt")
-    return count(route(map_values(frame(found, settings.job)), settings.dead_letters))
+    return route(map_values(frame(found, settings.job)), settings.dead_letters)
 
 
 def query(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instance: str) -> DataStreamWriter:
@@ -85,6 +93,12 @@ def start(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instanc
 )
 @click.option("--dead-letters", default="metl.dead", show_default=True, help="The topic of what cannot be mapped.")
 @click.option(
+    "--replays",
+    default="metl.replay",
+    show_default=True,
+    help="The topic to which `metl dead replay` sends them again, if there is one.",
+)
+@click.option(
     "--kafka",
     "brokers",
     envvar="METL_KAFKA",
@@ -107,7 +121,7 @@ def start(spark: SparkSession, settings: Settings, jdbc: dict[str, str], instanc
 )
 def main(
     topics: str, job: str, checkpoint: str, trigger: str, duration: float, starting: str, unknown_version: str,
-    prefix: str, dead_letters: str, brokers: str, kafka_config: str | None, options: tuple[str, ...],
+    prefix: str, dead_letters: str, replays: str, brokers: str, kafka_config: str | None, options: tuple[str, ...],
     metrics_port: int | None,
 ) -> None:  # fmt: skip
     """Map the messages of topics to the entities of the canonical data model, until told to stop.
@@ -117,8 +131,8 @@ def main(
     """
     settings = Settings(
         topics=topics, job=job, checkpoint=checkpoint, trigger=trigger, duration=duration, starting=starting,
-        unknown_version=unknown_version, prefix=prefix, dead_letters=dead_letters, brokers=brokers,
-        kafka_options=read_kafka_options(kafka_config, options), metrics_port=metrics_port,
+        unknown_version=unknown_version, prefix=prefix, dead_letters=dead_letters, replays=replays,
+        brokers=brokers, kafka_options=read_kafka_options(kafka_config, options), metrics_port=metrics_port,
     )  # fmt: skip
     kafka.require(settings)
     instance = str(uuid.uuid4())

@@ -7,12 +7,13 @@ declare
         'schema', 'Extraction schema: one table or event of a service.',
         'version',
         'Version of the extraction schema; in entity_versions and plans of what is named, '
-        'in topics and topic_rules the one that plain messages are of.',
+        'in topics and topic_rules the one that plain messages are of, in dead_letters the one that was found, '
+        'in registry_versions the one it became or is to become.',
         'attribute', 'Attribute of the schema version; null in a null block.',
         'entity', 'Business entity of the canonical data model.',
         'entity_version', 'Version of the entity.',
         'entity_attribute', 'Attribute of the entity version; null in a null block.',
-        'position', 'Place of the attribute in its version, from 1.',
+        'position', 'Place of the attribute in its version, from 1; in registry_work that of the version in the registry.',
         'source_type', 'Type at the source, as it was given.',
         'type', 'Generalized type.',
         'optional', 'Whether the attribute may be missing.',
@@ -25,17 +26,20 @@ declare
         'deleted', 'State in which the version went; null while it is live.',
         'state',
         'State: in states the one described, in notices the one of the change, in plans the one it became, '
-        'in jobs and job_batches the one that mapped.',
+        'in jobs and job_batches the one that mapped, in dead_letters the one that could not.',
         'cause', 'Function that made the change.',
-        'who', 'Who made the change.',
+        'who', 'Who made the change, or did it.',
         'at', 'When the change was made.',
         'summary', 'What was changed, and how many cells were kept, lost and gained.',
-        'kind', 'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is.',
-        'lost', 'The cells that were lost, or are suggested when a name came back.',
+        'kind',
+        'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is; '
+        'in operations what was done.',
+        'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
         'confirmed_at', 'When somebody took note of it.',
-        'plan_id', 'Number for metl.confirm_plan and metl.reject_plan.',
+        'plan_id',
+        'Number for metl.confirm_plan and metl.reject_plan; in registry_versions the plan as which, or behind which, it waits.',
         'name', 'Schema or entity that the plan is for.',
         'attributes', 'Attributes of the version to be added.',
         'decision', 'waiting, confirmed or rejected.',
@@ -54,11 +58,15 @@ declare
         'payload', 'debezium (envelopes with before and after) or flat (the payload itself is the row).',
         'since', 'State in which it was set.',
         'job', 'Name of the job.',
+        'table_name', 'Table of schema warehouse that the entity has.',
+        'column_name', 'Column of it; those of METL begin with an underscore.',
+        'column_type', 'Type of the column in PostgreSQL.',
         'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
         'instance', 'One run of the job, from its start to its end.',
-        'about', 'What the job tells about itself; no secrets.',
-        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed.',
-        'reason', 'Why it has this status, if it said why.',
+        'about', 'What the job or the operation tells about itself; no secrets.',
+        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
+        'dead (it waits), sent (again, and has not come back since) or given_up.',
+        'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
         'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
         'started_at', 'When the current instance began.',
         'status_at', 'When the status was said.',
@@ -81,6 +89,47 @@ declare
         'lag', 'Messages that had come but were not read yet, when the batch ended.',
         'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
         'the first is null where the partition is read for the first time.'
+    ) || jsonb_build_object(
+        'registry', 'Name under which METL knows the registry.',
+        'registry_group', 'Group of the artifact in the registry; in registry_readings null for all.',
+        'artifact', 'Artifact in the registry, or subject.',
+        'registry_version', 'Version of the artifact, as the registry calls it.',
+        'artifact_type', 'KCONNECT, JSON, AVRO or another type of the registry.',
+        'global_id', 'Number that the registry gave to this version and no other.',
+        'content_id', 'Number that the registry gave to the content, which several versions may have.',
+        'confluent_id', 'Id of the schema in a Confluent registry.',
+        'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
+        'outcome',
+        'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
+        'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
+        'in operations what came of it, null if it did not end or broke off.',
+        'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
+        'created_on', 'When it was registered, by the clock of the registry.',
+        'modified_on', 'When it was changed last, by the clock of the registry.',
+        'seen_at', 'When it was seen first.',
+        'gone_at', 'When it was found to be gone from the registry.',
+        'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
+        'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
+        'read_until', 'Moment up to which everything is known, by the clock of the registry.',
+        'read_at', 'When that was found out.'
+    ) || jsonb_build_object(
+        'letter', 'Number of the dead letter.',
+        'letters', 'How many dead letters.',
+        'partition', 'Partition of the topic.',
+        'message_offset', 'Offset of the message in its partition.',
+        'message_at', 'Time in the message, if known.',
+        'first_at', 'When the message became a dead letter for the first time.',
+        'last_at', 'When it did for the last time.',
+        'times', 'How often it was collected.',
+        'replays', 'How often it was sent again.',
+        'sent_at', 'When it was sent again last.',
+        'operation', 'Number of the operation; in dead_letters of the one that did something to it last.',
+        'key_bytes', 'Size of the key; null if there is none.',
+        'value_bytes', 'Size of the value; null for a tombstone.',
+        'is_purged', 'Whether the payload was purged: such a letter cannot be sent again.',
+        'known_since', 'State that knows the version.',
+        'next_offset', 'First offset that is not collected yet.',
+        'why', 'Why it was done, as given.'
     );
 begin
     for _column in
@@ -122,7 +171,7 @@ comment on constraint entity_version_is_positive on metl.entity_version is 'Vers
 comment on constraint entity_version_lives_before_it_dies on metl.entity_version is
 'Each change is a state of its own.';
 comment on constraint block_ends_after_it_begins on metl.block is 'A block that lived in no state would never be read.';
-comment on constraint notice_kind on metl.notice is 'What Auto-Update can have to tell.';
+comment on constraint notice_kind on metl.notice is 'What Auto-Update, and reading registries, can have to tell.';
 comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
 comment on constraint policy_kind on metl.policy is
 'auto does it, confirm asks before losing cells, freeze changes nothing.';
@@ -133,6 +182,10 @@ comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A d
 comment on constraint schema_ref_kind on metl.schema_ref is
 'What registries and converters put on the wire; a configured version needs no ref.';
 comment on constraint schema_ref_ends_after_it_begins on metl.schema_ref is 'Each change is a state of its own.';
+comment on constraint registry_version_outcome on metl.registry_version is
+'taken is registered or waiting, as the trees and plans say; ended is gone from here as well.';
+comment on constraint registry_version_ends_when_gone on metl.registry_version is
+'Nothing ends here that is still in the registry.';
 comment on constraint topic_rule_format on metl.topic_rule is 'What can be on the wire.';
 comment on constraint topic_rule_payload on metl.topic_rule is 'Rows of tables come in envelopes, events do not.';
 comment on constraint topic_rule_schema_is_of_one_topic on metl.topic_rule is
@@ -143,3 +196,9 @@ comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Eac
 comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
 comment on constraint job_status on metl.job is
 'halted waits for somebody, failed broke off, stopped was told to; the others go on.';
+comment on constraint operation_kind on metl.operation is 'What people do to streams.';
+comment on constraint operation_says_why on metl.operation is 'Whoever finds the trace wants to know.';
+comment on constraint operation_about_is_an_object on metl.operation is
+'What an operation tells about itself has names.';
+comment on constraint dead_letter_status on metl.dead_letter is
+'Mappers say nothing of a letter that they mapped: sent is all that is known until it comes back.';

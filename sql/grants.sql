@@ -4,7 +4,7 @@ revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
 revoke all on type
     metl._given_attribute, metl._known_attribute, metl._cell_fate, metl.planned_cell, metl._block_content,
-    metl.mapping_line, metl._read_line
+    metl.registry_event, metl.mapping_line, metl._read_line
 from public;
 
 do $$
@@ -16,21 +16,35 @@ declare
         ['view', 'decompaction, dusb, progressions',              'x', 'x', 'x'],
         ['view', 'states, schema_changes',                        'x', 'x', 'x'],
         ['view', 'topics, topic_rules, jobs, job_batches',        'x', 'x', 'x'],
+        ['view', 'dead_letters, dead_letter_counts, due_letters', 'x', 'x', 'x'],
+        ['view', 'dead_positions, operations',                    'x', 'x', 'x'],
+        ['view', 'registry_versions, registry_readings, registry_work', 'x', '', 'x'],
         ['view', 'notices, plans, policies, type, accepted_type', 'x', '',  'x'],
         ['call', 'current_state, decompaction_at, diff',          'x', 'x', 'x'],
-        ['call', 'matrix_block, feeds, fed_by',                   'x', 'x', 'x'],
+        ['call', 'matrix_at, outdated',                           'x', 'x', 'x'],
+        ['call', 'matrix_block, feeds, fed_by, search',           'x', 'x', 'x'],
         ['call', 'progression, coverage, policy_of, check',       'x', '',  'x'],
         ['call', 'simulate, plan_schema_version, plan_schema_version_end', 'x', '', 'x'],
-        ['call', 'plan_entity_version, plan_entity_version_end, plan_block', 'x', '', 'x'],
+        ['call', 'plan_entity_version, plan_entity_version_end, plan_block, plan_run', 'x', '', 'x'],
         ['call', 'draft_entity_version, check_mappings, plan_mappings', 'x', '', 'x'],
         ['call', 'add_schema_version, delete_schema_version, set_refs', '',  '',  'x'],
         ['call', 'add_entity_version, delete_entity_version',     '',  '',  'x'],
         ['call', 'set_block, set_run, set_blocks, set_policy',    '',  '',  'x'],
         ['call', 'set_mappings',                                  '',  '',  'x'],
         ['call', 'confirm_plan, reject_plan, confirm_notices',    '',  '',  'x'],
+        ['call', 'note_registry_versions, take_registry_version', '',  '',  'x'],
+        ['call', 'end_registry_version, retry_registry_versions', '',  '',  'x'],
         ['call', 'set_topic, unset_topic',                        '',  '',  'x'],
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
-        ['call', 'stop_job',                                      '',  'x', 'x']
+        ['call', 'stop_job',                                      '',  'x', 'x'],
+        ['view', 'warehouse_columns',                             'x', 'x', 'x'],
+        ['call', 'open_warehouse, merge_warehouse',               '',  'x', ''],
+        ['call', 'shape_warehouse',                               '',  'x', 'x'],
+        ['call', 'forget_warehouse_table',                        '',  '',  'x'],
+        ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
+        ['call', 'collect_letters, send_due_letters',             '',  'x', ''],
+        -- Payloads are business data.
+        ['call', 'letter_payload, send_letters, give_up_letters', '',  '',  'x']
     ];
     _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];
     _line text[];
@@ -46,7 +60,8 @@ begin
         execute format('revoke all on all tables in schema metl from %I', _roles[_column]);
         execute format('revoke all on all sequences in schema metl from %I', _roles[_column]);
         execute format('revoke all on all functions in schema metl from %I', _roles[_column]);
-        execute format('grant usage on schema metl to %I', _roles[_column]);
+        execute format('grant usage on schema metl, warehouse to %I', _roles[_column]);
+        execute format('grant select on warehouse._rejected to %I', _roles[_column]);
         foreach _line slice 1 in array _access loop
             continue when _line[2 + _column] = '';
             foreach _object in array string_to_array(_line[2], ', ') loop

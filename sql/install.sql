@@ -12,7 +12,10 @@
 \ir migrations/007_refs.sql
 \ir migrations/008_topics.sql
 \ir migrations/009_jobs.sql
+\ir migrations/010_registry.sql
 \ir migrations/011_entities.sql
+\ir migrations/012_warehouse.sql
+\ir migrations/013_dead_letters.sql
 \ir types.sql
 
 -- Taking turns
@@ -64,6 +67,7 @@
 \ir private/row_plan.sql
 \ir private/end_plans.sql
 \ir private/block_plan.sql
+\ir private/run.sql
 \ir private/summary.sql
 \ir private/tell.sql
 \ir private/must_wait.sql
@@ -76,10 +80,11 @@
 \ir functions/plan_schema_version_end.sql
 \ir functions/plan_entity_version.sql
 \ir functions/plan_entity_version_end.sql
-\ir private/settle_renames.sql
+\ir private/settle_entity_renames.sql
 \ir private/entity_changes.sql
 \ir functions/draft_entity_version.sql
 \ir functions/plan_block.sql
+\ir functions/plan_run.sql
 \ir functions/simulate.sql
 
 -- Auto-Update and edits
@@ -101,6 +106,20 @@
 \ir functions/confirm_plan.sql
 \ir functions/reject_plan.sql
 
+-- Registries: what they have, and what became of it
+\ir views/registry_versions.sql
+\ir private/read_listing.sql
+\ir private/require_entry.sql
+\ir private/registry_number.sql
+\ir private/settle_renames.sql
+\ir private/adopt.sql
+\ir private/register.sql
+\ir private/registry_events.sql
+\ir functions/note_registry_versions.sql
+\ir functions/take_registry_version.sql
+\ir functions/end_registry_version.sql
+\ir functions/retry_registry_versions.sql
+
 -- Topics: how messages are read
 \ir functions/set_topic.sql
 \ir functions/unset_topic.sql
@@ -119,18 +138,48 @@
 \ir functions/stop_job.sql
 \ir views/jobs.sql
 
+-- Dead letters, and what is done to streams by hand
+\ir functions/begin_operation.sql
+\ir functions/end_operation.sql
+\ir private/read_letters.sql
+\ir functions/collect_letters.sql
+\ir private/send.sql
+\ir functions/send_letters.sql
+\ir views/due_letters.sql
+\ir functions/send_due_letters.sql
+\ir functions/give_up_letters.sql
+\ir functions/letter_payload.sql
+\ir views/dead_letters.sql
+
 -- States
 \ir views/states.sql
 \ir views/schema_changes.sql
 \ir functions/decompaction_at.sql
 \ir functions/diff.sql
+\ir private/topics_at.sql
+\ir functions/matrix_at.sql
+\ir functions/outdated.sql
 
 -- Search
 \ir functions/feeds.sql
 \ir functions/fed_by.sql
+\ir functions/search.sql
 \ir views/progressions.sql
 \ir functions/progression.sql
 \ir functions/coverage.sql
+
+-- The warehouse: entities as tables
+\ir private/warehouse_names.sql
+\ir private/wire_values.sql
+\ir private/shape_table.sql
+\ir private/merge_batch.sql
+\ir private/truncate_tables.sql
+\ir private/arrange_batch.sql
+\ir functions/shape_warehouse.sql
+\ir functions/forget_warehouse_table.sql
+\ir functions/open_warehouse.sql
+\ir functions/merge_warehouse.sql
+\ir views/warehouse_columns.sql
 
 -- What columns mean, and who may do what
 \ir comments.sql

@@ -28,7 +28,7 @@ from (values
         'io.debezium.time.year'
     ]),
     ('decimal', array[
-        'decimal', 'numeric', 'number', 'money', 'big_decimal',
+        'decimal', 'numeric', 'number', 'money', 'big_decimal', 'big-decimal',
         'org.apache.kafka.connect.data.decimal', 'io.debezium.data.variablescaledecimal'
     ]),
     ('float', array['float', 'float4', 'float8', 'float32', 'float64', 'double', 'double precision', 'real']),
@@ -49,21 +49,25 @@ from (values
     ('time', array[
         'time', 'timetz', 'time without time zone', 'time with time zone', 'time-millis', 'time-micros',
         'io.debezium.time.time', 'io.debezium.time.microtime', 'io.debezium.time.nanotime',
-        'io.debezium.time.zonedtime', 'org.apache.kafka.connect.data.time'
+        'io.debezium.time.zonedtime', 'io.debezium.time.isotime', 'org.apache.kafka.connect.data.time'
     ]),
     ('timestamp', array[
         'timestamp', 'timestamptz', 'timestamp without time zone', 'timestamp with time zone', 'datetime', 'date-time',
-        'timestamp-millis', 'timestamp-micros', 'timestamp-nanos', 'local-timestamp-millis', 'local-timestamp-micros',
+        'timestamp-millis', 'timestamp-micros', 'timestamp-nanos',
+        'local-timestamp-millis', 'local-timestamp-micros', 'local-timestamp-nanos',
         'io.debezium.time.isotimestamp', 'io.debezium.time.timestamp', 'io.debezium.time.microtimestamp',
         'io.debezium.time.nanotimestamp', 'io.debezium.time.zonedtimestamp', 'org.apache.kafka.connect.data.timestamp'
     ]),
     ('interval', array[
-        'interval', 'duration', 'io.debezium.time.microduration', 'io.debezium.time.interval'
+        'interval', 'duration', 'io.debezium.time.microduration', 'io.debezium.time.nanoduration',
+        'io.debezium.time.interval'
     ]),
     ('uuid', array['uuid', 'io.debezium.data.uuid']),
     ('json', array['json', 'jsonb', 'io.debezium.data.json', 'hstore']),
-    ('object', array['object', 'struct', 'record', 'map']),
-    ('array', array['array', 'list']),
+    ('object', array['object', 'struct', 'record', 'map', 'io.debezium.data.vector.sparsedoublevector']),
+    ('array', array[
+        'array', 'list', 'io.debezium.data.vector.floatvector', 'io.debezium.data.vector.doublevector'
+    ]),
     ('geometry', array[
         'geometry', 'geography', 'point', 'io.debezium.data.geometry.geometry',
         'io.debezium.data.geometry.geography', 'io.debezium.data.geometry.point'

@@ -1,10 +1,12 @@
 """A connection to METL's database."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, LiteralString
 
 import psycopg
 from psycopg import errors
+from psycopg.rows import dict_row
 
 from metl.errors import BadInput, MetlError
 from metl.home import Home
@@ -50,6 +52,20 @@ def one_change(dsn: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
+def rows(
+    connection: psycopg.Connection, query: LiteralString, values: Sequence[object] | Mapping[str, object] = ()
+) -> list[dict[str, Any]]:
+    return connection.cursor(row_factory=dict_row).execute(query, values).fetchall()
+
+
+@contextlib.contextmanager
+def many_changes(dsn: str) -> Iterator[psycopg.Connection]:
+    """To write for as long as it takes: each statement is a change of its own, unless a transaction holds several."""
+    with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
+        connection.autocommit = True
+        yield connection
+
+
 @contextlib.contextmanager
 def _explained(connection: psycopg.Connection, what: str, role: str) -> Iterator[None]:
     database, user = connection.info.dbname, connection.info.user
@@ -59,6 +75,8 @@ def _explained(connection: psycopg.Connection, what: str, role: str) -> Iterator
         raise MetlError(f"Database {database} has no METL, or an older one. Run: metl install") from None
     except errors.InsufficientPrivilege:
         raise MetlError(f"{user} may not {what} in database {database}. Grant it {role}.") from None
+    except errors.SerializationFailure:
+        raise MetlError("Somebody else changed METL at the same moment, so nothing was done. Try again.") from None
     except psycopg.Error as error:
         if error.diag.message_hint and error.diag.context:
             # Raised by a function of METL, whose hint is the way out.

@@ -7,7 +7,8 @@ from typing import Any
 import psycopg
 
 from metl import rest
-from metl.errors import PartFailed
+from metl.errors import BadInput, PartFailed
+from metl.nearest import nearest
 
 RUNNING_PATIENCE = 60.0
 LEAVING_PATIENCE = 30.0
@@ -23,8 +24,11 @@ def postgres_source(
     password: str,
     tables: Iterable[str],
     registry: str,
+    kafka: str | None = None,
 ) -> dict[str, str]:
     """The settings of a connector whose messages carry the id under which the registry knows their schema.
+
+    With the address of `kafka` it also hears signals, so that `metl snapshot` can ask it for rows once more.
 
     `password` is best a reference, `${file:<passwords.properties>:<user>}`: Connect shows settings to everybody.
     """
@@ -50,8 +54,34 @@ def postgres_source(
         "publication.autocreate.mode": "filtered",
         "decimal.handling.mode": "string",
         "heartbeat.interval.ms": "10000",
+        **(signals(prefix, kafka) if kafka else {}),
         **{f"{side}.converter{key}": value for side in ("key", "value") for key, value in converter.items()},
     }
+
+
+def signals(prefix: str, kafka: str) -> dict[str, str]:
+    """What lets a connector hear signals from Kafka. It reads only: watermarks in a table of the source's are not
+    needed from PostgreSQL 13 on."""
+    return {
+        "signal.enabled.channels": "source,kafka",
+        "signal.kafka.topic": f"{prefix}.signals",
+        "signal.kafka.bootstrap.servers": kafka,
+        # Several connectors may share one topic, and each must hear all of it.
+        "signal.kafka.groupId": f"metl-signals-{prefix}",
+        "read.only": "true",
+    }
+
+
+def config(connect: str, name: str) -> dict[str, str]:
+    """The settings of a connector that is there."""
+    try:
+        found: dict[str, str] = rest.request("GET", f"{connect}/connectors/{name}/config")
+    except rest.RestError as error:
+        if error.status != 404:
+            raise
+        known = rest.request("GET", f"{connect}/connectors")
+        raise BadInput(f"There is no connector {name!r}.{nearest(name, known)}") from None
+    return found
 
 
 def create(connect: str, name: str, settings: dict[str, str]) -> None:
@@ -69,6 +99,18 @@ def create(connect: str, name: str, settings: dict[str, str]) -> None:
         if time.monotonic() > end:
             raise PartFailed(f"Connector {name} does not run after {RUNNING_PATIENCE:.0f} s: {status}")
         time.sleep(0.2)
+
+
+def await_published(connection: psycopg.Connection, prefix: str, tables: Iterable[str]) -> None:
+    """Until changes of the tables are logged for the connector: one that was changed starts again by itself, later."""
+    end = time.monotonic() + RUNNING_PATIENCE
+    published = "select schemaname || '.' || tablename from pg_publication_tables where pubname = %s"
+    wanted = set(tables)
+    while missing := wanted - {name for (name,) in connection.execute(published, [slot_name(prefix)])}:
+        connection.rollback()
+        if time.monotonic() > end:
+            raise PartFailed(f"Connector {prefix} does not read {sorted(missing)[0]} after {RUNNING_PATIENCE:.0f} s.")
+        time.sleep(0.1)
 
 
 def delete(connect: str, name: str) -> None:

@@ -73,8 +73,11 @@ private[metl] object Json {
     while (at < bytes.length) {
       val byte = bytes(at)
       if (byte == '"') return at + 1
-      at = if (byte == '\\') escape(bytes, at) else if (byte < 0) Utf8.character(bytes, at) else at + 1
-      if (at == Malformed || (byte >= 0 && byte < ' ')) return Malformed
+      if (byte >= ' ' && byte != '\\') at += 1
+      else {
+        at = if (byte == '\\') escape(bytes, at) else if (byte < 0) Utf8.character(bytes, at) else Malformed
+        if (at == Malformed) return Malformed
+      }
     }
     Malformed
   }

@@ -2,6 +2,8 @@ package metl
 
 import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
+import java.util.concurrent.atomic.AtomicReferenceArray
 
 import org.apache.spark.sql.api.java.UDF2
 
@@ -11,9 +13,13 @@ import org.apache.spark.sql.api.java.UDF2
   * attributes with the row's values, byte for byte, without nulls; and a list of the attributes whose values the
   * database did not log, null if there are none. Null if there is no row. */
 class MapRow extends UDF2[Array[Byte], Array[Byte], Array[Array[Byte]]] {
+  // A row comes once for each of its entities, one after the other.
+  @transient @volatile private var last: Members = null
+
   override def call(row: Array[Byte], mapping: Array[Byte]): Array[Array[Byte]] = {
-    val cells = Members.of(row)
-    val block = Members.of(mapping)
+    if (row == null || mapping == null) return null
+    val cells = cellsOf(row)
+    val block = MapRow.blockOf(mapping)
     if (cells == null || block == null) return null
     val values = new MapRow.Enclosed('{', row.length + mapping.length)
     var unavailable: MapRow.Enclosed = null
@@ -34,9 +40,33 @@ class MapRow extends UDF2[Array[Byte], Array[Byte], Array[Array[Byte]]] {
     }
     Array(values.closed('}'), if (unavailable == null) null else unavailable.closed(']'))
   }
+
+  private def cellsOf(row: Array[Byte]): Members = {
+    val known = last
+    if (known != null && Arrays.equals(known.bytes, row)) known
+    else {
+      val found = Members.of(row)
+      last = found
+      found
+    }
+  }
 }
 
 object MapRow {
+  // Few blocks are unique: each is read once, unless another one takes its place.
+  private val Blocks = new AtomicReferenceArray[Members](1024)
+
+  private def blockOf(mapping: Array[Byte]): Members = {
+    val place = Math.floorMod(Arrays.hashCode(mapping), Blocks.length)
+    val known = Blocks.get(place)
+    if (known != null && Arrays.equals(known.bytes, mapping)) known
+    else {
+      val found = Members.of(mapping)
+      if (found != null) Blocks.set(place, found)
+      found
+    }
+  }
+
   private class Enclosed(open: Char, size: Int) extends ByteArrayOutputStream(size + 2) {
     write(open)
 

@@ -5,6 +5,7 @@ import java.util.{Arrays, HashMap}
 /** Where the names and values of an object's members are. */
 private[metl] final class Members(val bytes: Array[Byte]) {
   private var places = new Array[Int](64)
+  private var hasEscapes = false
   var count = 0
 
   def add(name: Int, nameEnd: Int, begin: Int, end: Int): Unit = {
@@ -14,6 +15,7 @@ private[metl] final class Members(val bytes: Array[Byte]) {
     places(4 * count + 2) = begin
     places(4 * count + 3) = end
     count += 1
+    hasEscapes = hasEscapes || Text.hasEscape(bytes, name, nameEnd)
   }
 
   def name(member: Int): Int = places(4 * member)
@@ -25,10 +27,18 @@ private[metl] final class Members(val bytes: Array[Byte]) {
   def find(string: Array[Byte], from: Int, end: Int): Int =
     if (count > Members.Few) byName.getOrDefault(Text.of(string, from, end), -1)
     else {
+      val isSpelledOneWay = !hasEscapes && !Text.hasEscape(string, from, end)
       var member = count - 1
-      while (member >= 0 && !Text.isSame(bytes, name(member), nameEnd(member), string, from, end)) member -= 1
+      while (member >= 0 && !isNamed(member, string, from, end, isSpelledOneWay)) member -= 1
       member
     }
+
+  private def isNamed(member: Int, string: Array[Byte], from: Int, end: Int, isSpelledOneWay: Boolean): Boolean = {
+    val begin = name(member)
+    if (isSpelledOneWay)
+      nameEnd(member) - begin == end - from && Arrays.equals(bytes, begin, nameEnd(member), string, from, end)
+    else Text.isSame(bytes, begin, nameEnd(member), string, from, end)
+  }
 
   private lazy val byName: HashMap[String, Int] = {
     val found = new HashMap[String, Int](2 * count)

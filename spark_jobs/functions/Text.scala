@@ -16,7 +16,7 @@ private[metl] object Text {
     Arrays.equals(a, aFrom, aEnd, b, bFrom, bEnd) ||
       ((hasEscape(a, aFrom, aEnd) || hasEscape(b, bFrom, bEnd)) && of(a, aFrom, aEnd) == of(b, bFrom, bEnd))
 
-  private def hasEscape(bytes: Array[Byte], from: Int, end: Int): Boolean = {
+  def hasEscape(bytes: Array[Byte], from: Int, end: Int): Boolean = {
     var at = from
     while (at < end && bytes(at) != '\\') at += 1
     at < end

@@ -35,20 +35,28 @@ class Control:
         self._connection: psycopg.Connection | None = None
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._reported: tuple[str, str | None] = ("starting", None)
+        self._variable = "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
         self.jdbc: dict[str, str] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, settings: Settings, instance: str) -> Iterator["Control"]:
+    def open(cls, settings: Settings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
         """Refuses to start where the job cannot work."""
         _require_folder(settings)
         control = cls(_address(), settings, instance)
         control._connect()
         try:
-            control._require_marts()
+            if needs_marts:
+                control._require_marts()
             yield control
         finally:
             control.close()
+
+    def another_line(self) -> psycopg.Connection:
+        """For work that takes its time, while the first one listens."""
+        connection = connect(self._dsn, self._variable, **LINE)
+        connection.autocommit = True
+        return connection
 
     def report(self, status: str, reason: str | None = None) -> None:
         self._reported = (status, reason)
@@ -87,11 +95,15 @@ class Control:
 
     def _connect(self) -> None:
         self.close()
-        variable = "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
-        connection = connect(self._dsn, variable, **LINE)
+        connection = connect(self._dsn, self._variable, **LINE)
         connection.autocommit = True
         connection.execute(f"set statement_timeout = '{PATIENCE}s'")
-        about = {"topics": self._settings.topics, "trigger": self._settings.trigger, "pid": os.getpid()}
+        about = {
+            "topics": self._settings.topics,
+            "replays": self._settings.replays,
+            "trigger": self._settings.trigger,
+            "pid": os.getpid(),
+        }
         try:
             connection.execute(
                 "select metl.start_job(%s, %s, %s, %s)",
@@ -103,7 +115,7 @@ class Control:
                 raise MetlError("The server still holds this job's earlier connection.") from None
             raise _explained(error) from None
         self._connection = connection
-        self.jdbc = _jdbc(connection)
+        self.jdbc = jdbc(connection)
 
     def _checkpoint(self) -> str:
         """One name for one folder, however it was given."""
@@ -162,7 +174,7 @@ def _explained(error: psycopg.Error) -> MetlError:
     return MetlError(f"The database refused: {message}.")
 
 
-def _jdbc(connection: psycopg.Connection) -> dict[str, str]:
+def jdbc(connection: psycopg.Connection) -> dict[str, str]:
     """The same address for Spark; the password as an option, which is never printed, and not in the URL."""
     info = connection.info
     if info.host.startswith("/"):

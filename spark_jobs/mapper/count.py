@@ -1,6 +1,6 @@
 """What a batch did, counted while it passes."""
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from mapper.look_up import REASONS
@@ -9,23 +9,34 @@ from mapper.look_up import REASONS
 SAMPLE = 8
 
 
-def count(routed: DataFrame) -> DataFrame:
-    """Leaves out what is not sent, after counting it; the figures come with the progress of the batch."""
-    is_first = f.coalesce("position", f.lit(0)) == 0
+def count(routed: DataFrame, *, with_latency: bool = True) -> DataFrame:
+    """Leaves out what is not sent, after counting it; the figures come with the progress of the batch. The latency of
+    a backlog says nothing, and is not taken."""
+    is_first = _is_first()
     is_dead = f.col("reason").isNotNull()
     is_sent = f.col("topic").isNotNull() & ~is_dead
-    now = f.java_method(f.lit("java.lang.System"), f.lit("currentTimeMillis")).cast("bigint")
-    age = f.when(is_first & (f.pmod("offset", f.lit(SAMPLE)) == 0), now - f.unix_millis("timestamp"))
+    timed = routed.select("topic", "key", "value", "headers", "reason", "position", *([_age()] if with_latency else []))
+    percentiles = [f.percentile_approx("age", [0.5, 0.9, 0.99, 1.0]).alias("latency_ms")] if with_latency else []
     return (
-        routed.select("topic", "key", "value", "headers", "reason", "position", age.alias("age"))
-        .observe(
+        timed.observe(
             "mapping",
             f.count_if(is_first).alias("rows_in"),
             f.count_if(is_sent).alias("rows_out"),
             f.count_if(f.col("topic").isNull()).alias("rows_filtered"),
             *(f.count_if(f.col("reason") == reason).alias(reason) for reason in REASONS),
-            f.percentile_approx("age", [0.5, 0.9, 0.99, 1.0]).alias("latency_ms"),
+            *percentiles,
         )
         .where(f.col("topic").isNotNull())
         .select("topic", "key", "value", "headers")
     )
+
+
+def _is_first() -> Column:
+    """Of the records of a message."""
+    return f.coalesce("position", f.lit(0)) == 0
+
+
+def _age() -> Column:
+    now = f.java_method(f.lit("java.lang.System"), f.lit("currentTimeMillis")).cast("bigint")
+    is_taken = _is_first() & (f.pmod("offset", f.lit(SAMPLE)) == 0)
+    return f.when(is_taken, now - f.unix_millis("timestamp")).alias("age")

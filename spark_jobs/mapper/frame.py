@@ -28,7 +28,8 @@ def frame(found: DataFrame, job: str) -> DataFrame:
         "targets",
         "reason",
         "offset",
-        "timestamp",
+        # For how long a message took; a letter lay about for as long as it liked.
+        f.when(f.col("replays").isNull(), f.col("timestamp")).alias("timestamp"),
     )
 
 
@@ -77,20 +78,11 @@ def _dead_letter_headers(job: str) -> Column:
         _header("__metl.version", "version"),
         _header("__metl.ref", short_ref()),
         _header("__metl.state", "state"),
+        # Kafka gives the letter a time of its own.
+        _header("__metl.timestamp", f.unix_millis("timestamp")),
+        _header(REPLAYS, f.coalesce("replays", f.lit(0))),
     )
-    came_with = f.coalesce("headers", f.array().cast(HEADERS))
-    # A letter that was replayed brings its count along, and what was said of it the last time.
-    is_replayed = f.map_contains_key(f.map_from_entries(came_with), f.lit(REPLAYS))
-    first = f.array(_header(REPLAYS, f.lit("0")))
-    return f.when(is_replayed, f.concat(f.filter(came_with, _is_to_stay), ours)).otherwise(
-        f.concat(came_with, ours, first)
-    )
-
-
-def _is_to_stay(header: Column) -> Column:
-    name = header["key"]
-    is_said = f.startswith(name, f.lit("__connect.errors.")) | f.startswith(name, f.lit("__metl."))
-    return (name == REPLAYS) | ~is_said
+    return f.concat(f.coalesce("headers", f.array().cast(HEADERS)), ours)
 
 
 def _explanation() -> Column:

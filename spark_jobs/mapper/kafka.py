@@ -1,14 +1,20 @@
 """Where messages come from and records go to."""
 
+import functools
+import json
 import re
 import socket
+from collections.abc import Sequence
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mapper.settings import Settings
+from mapper.settings import Settings, Until
 from metl.errors import MetlError
 
+#: Topic, partition, the first offset, and the one after the last.
+Range = tuple[str, int, int, int]
 PATIENCE = 5.0
 # A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
 # More than this the client's buffer does not take.
@@ -32,7 +38,7 @@ def require(settings: Settings) -> None:
 
 def read(spark: SparkSession, settings: Settings) -> DataFrame:
     """key, value, topic, partition, offset, timestamp and headers of every message."""
-    return (
+    messages = (
         spark.readStream.format("kafka")
         .options(**_options(settings))
         # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
@@ -41,16 +47,44 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
         .option("includeHeaders", "true")
         # Offsets that are gone before they were read are an error, never a silent gap.
         .option("failOnDataLoss", "true")
+        .options(**(settings.reading or {}))
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
+    return messages if settings.until is None else messages.where(_is_before(settings.until))
+
+
+def read_ranges(spark: SparkSession, settings: Settings, ranges: Sequence[Range]) -> DataFrame:
+    """The same of messages that are there already; at most one range of each partition."""
+    begins: dict[str, dict[str, int]] = {}
+    ends: dict[str, dict[str, int]] = {}
+    for topic, partition, begin, end in ranges:
+        begins.setdefault(topic, {})[str(partition)] = begin
+        ends.setdefault(topic, {})[str(partition)] = end
+    return (
+        spark.read.format("kafka")
+        .options(**_options(settings))
+        .option("assign", json.dumps({topic: [int(each) for each in found] for topic, found in begins.items()}))
+        .option("startingOffsets", json.dumps(begins))
+        .option("endingOffsets", json.dumps(ends))
+        .option("includeHeaders", "true")
+        .option("failOnDataLoss", "true")
+        .load()
+        .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
+    )
+
+
+def write_once(records: DataFrame, settings: Settings) -> None:
+    """The same for a query that ends by itself."""
+    options = {"kafka.max.request.size": LARGEST, **_options(settings)}
+    records.write.format("kafka").options(**options).save()
 
 
 def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     """Entities and dead letters by one sink: the topic is a column."""
     writer = (
         records.writeStream.format("kafka")
-        .options(**{"kafka.max.request.size": LARGEST, **_options(settings)})
+        .options(**{"kafka.max.request.size": LARGEST, **(settings.writing or {}), **_options(settings)})
         .option("checkpointLocation", settings.checkpoint)
         .outputMode("update")
     )
@@ -61,6 +95,19 @@ def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     return writer.trigger(availableNow=True)
 
 
+def _is_before(until: Until) -> Column:
+    if until.time is not None:
+        return f.unix_millis("timestamp") < until.time
+    offsets = (
+        (topic, partition, end) for topic, ends in (until.offsets or {}).items() for partition, end in ends.items()
+    )
+    is_before = (
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") < end)
+        for topic, partition, end in offsets
+    )
+    return functools.reduce(Column.__or__, is_before, f.lit(False))
+
+
 def _options(settings: Settings) -> dict[str, str]:
     return {
         "kafka.bootstrap.servers": settings.brokers,
@@ -69,6 +116,14 @@ def _options(settings: Settings) -> dict[str, str]:
 
 
 def _pattern(settings: Settings) -> str:
+    """Letters that are sent again come beside what is asked for; a topic for them need not be there."""
+    replays = f"|^{re.escape(settings.replays)}$" if settings.replays else ""
+    return f"{wanted(settings)}{replays}"
+
+
+def wanted(settings: Settings) -> str:
     """Of whole names, since Spark also takes topics in whose middle it finds the pattern; never of our own."""
-    own = f"{re.escape(settings.prefix)}|{re.escape(settings.dead_letters)}$"
-    return f"^(?!{own})(?:{settings.topics})$"
+    if settings.reads_entities:
+        return f"^(?:{settings.topics})$"
+    own = "|".join(f"{re.escape(name)}$" for name in (settings.dead_letters, settings.replays) if name)
+    return f"^(?!{re.escape(settings.prefix)}|{own})(?:{settings.topics})$"

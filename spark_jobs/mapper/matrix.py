@@ -31,6 +31,17 @@ def read(spark: SparkSession, connection: dict[str, str], job: str, instance: st
     )
 
 
+def read_at(spark: SparkSession, connection: dict[str, str], state: int) -> DataFrame:
+    """The same rows, as they were in a state."""
+    return (
+        spark.read.format("jdbc")
+        .options(**connection)
+        .option("driver", "org.postgresql.Driver")
+        .option("query", f"select * from metl.matrix_at({int(state)})")  # noqa: S608, a number
+        .load()
+    )
+
+
 def prepare(rows: DataFrame, prefix: str) -> DataFrame:
     """key, entry: whatever does not depend on a message is made ready here, once for a batch."""
     blocks = f.transform(f.from_json("column_set", BLOCKS), lambda block: _target(block, prefix))

@@ -18,12 +18,10 @@ def from_spark(progress: StreamingQueryProgress) -> dict[str, Any] | None:
     if "matrix" not in observed:
         return None
     matrix, mapping = observed["matrix"], observed.get("mapping", {})
-    began = datetime.fromisoformat(said["timestamp"])
     latency = mapping.get("latency_ms")
     return {
         "state": matrix["state"],
-        "began_at": began.isoformat(),
-        "ended_at": (began + timedelta(milliseconds=said["durationMs"]["triggerExecution"])).isoformat(),
+        **spent(said),
         "rows_in": mapping.get("rows_in", 0),
         "rows_out": mapping.get("rows_out", 0),
         "rows_filtered": mapping.get("rows_filtered", 0),
@@ -31,9 +29,18 @@ def from_spark(progress: StreamingQueryProgress) -> dict[str, Any] | None:
         "latency_ms": dict(zip(PERCENTILES, latency, strict=True)) if latency else None,
         "matrix_rows": matrix["rows"],
         "matrix_bytes": matrix["bytes"],
-        "lag": _lag(said["sources"]),
-        "positions": _positions(said["sources"]),
+        **whereabouts(said),
     }
+
+
+def spent(said: dict[str, Any]) -> dict[str, str]:
+    began = datetime.fromisoformat(said["timestamp"])
+    ended = began + timedelta(milliseconds=said["durationMs"]["triggerExecution"])
+    return {"began_at": began.isoformat(), "ended_at": ended.isoformat()}
+
+
+def whereabouts(said: dict[str, Any]) -> dict[str, Any]:
+    return {"lag": _lag(said["sources"]), "positions": _positions(said["sources"])}
 
 
 def has_no_topics(progress: StreamingQueryProgress) -> bool:

@@ -38,6 +38,10 @@ SQL = {
     # A mapper keeps no state but offsets, a small file each batch: a checksum file beside it only makes gaps longer.
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
+# A backlog is planned seldom and read long: one method for all that happens to a row spares copying it from step to
+# step. It is larger than what the JVM compiles by itself.
+BULK_SQL = {**SQL, "spark.sql.codegen.wholeStage": "true"}
+BULK_JVM = {"spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods"}
 # Hadoop's default for local files starts a process for each rename and each permission.
 LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."
@@ -92,19 +96,26 @@ def _unseen() -> Iterator[None]:
         os.close(nowhere)
 
 
+def see_functions(spark: SparkSession) -> Any:
+    """Spark's JVM, for this thread: it looks for classes where the thread that asks does."""
+    inside: Any = spark._jsparkSession
+    jvm: Any = spark._jvm
+    jvm.java.lang.Thread.currentThread().setContextClassLoader(inside.sharedState().jarClassLoader())
+    return jvm
+
+
 def register(spark: SparkSession) -> None:
     """Makes the functions of mapper.functions known, here and to every executor."""
     inside: Any = spark._jsparkSession
     inside.sessionState().resourceLoader().addJar(scala.build().as_uri())
-    # Spark looks for classes where the thread that asks does.
-    thread: Any = spark._jvm.java.lang.Thread.currentThread()  # type: ignore[union-attr]
-    thread.setContextClassLoader(inside.sharedState().jarClassLoader())
+    see_functions(spark)
     for name, (class_name, returns) in FUNCTIONS.items():
         spark.udf.registerJavaFunction(name, class_name, returns)
 
 
 @contextlib.contextmanager
-def session(settings: Settings) -> Iterator[SparkSession]:
+def session(settings: Settings, *, bulk: bool = False) -> Iterator[SparkSession]:
+    """For messages as they come, or else for a backlog of them."""
     if is_submitted():
         if settings.metrics_port is not None:
             raise BadInput("--metrics-port is for metl map. Under spark-submit set Spark's own settings with --conf.")
@@ -114,7 +125,9 @@ def session(settings: Settings) -> Iterator[SparkSession]:
         try:
             with _unheard(), _unseen():
                 spark = local_session(
-                    f"metl {settings.job}", cores=LOCAL_SLOTS, settings=metrics(settings.metrics_port)
+                    f"metl {settings.job}",
+                    cores=(os.cpu_count() or 1) if bulk else LOCAL_SLOTS,
+                    settings=metrics(settings.metrics_port) | (BULK_JVM if bulk else {}),
                 )
         except Py4JJavaError as error:
             if "BindException" not in str(error.java_exception):
@@ -124,7 +137,10 @@ def session(settings: Settings) -> Iterator[SparkSession]:
         logging.disable()
         # Spark tells each failure with hundreds of lines, also that of being told to stop. Ours says it in one.
         spark.sparkContext.setLogLevel(os.environ.get(LOG, "OFF"))
-    for name, value in {**SQL, **(LOCAL_CHECKPOINT if settings.local_checkpoint else {})}.items():
+    for name, value in {
+        **(BULK_SQL if bulk else SQL),
+        **(LOCAL_CHECKPOINT if settings.local_checkpoint else {}),
+    }.items():
         spark.conf.set(name, value)
     register(spark)
     try:

@@ -15,6 +15,14 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 @dataclass(frozen=True)
+class Until:
+    """Where a load ends, before the end of its topics: a time in milliseconds since 1970, or offsets."""
+
+    time: int | None = None
+    offsets: dict[str, dict[str, int]] | None = None
+
+
+@dataclass(frozen=True)
 class Settings:
     topics: str
     job: str
@@ -26,20 +34,39 @@ class Settings:
     unknown_version: str = "dead-letter"
     prefix: str = "cdm."
     dead_letters: str = "metl.dead"
+    #: Null for a job that takes no letters that are sent again.
+    replays: str | None = "metl.replay"
     kafka_options: dict[str, str] | None = None
     metrics_port: int | None = None
+    #: What a load tells Spark's Kafka source and sink beside all that.
+    reading: dict[str, str] | None = None
+    writing: dict[str, str] | None = None
+    until: Until | None = None
+    #: Whether it reads what others write: records of entities.
+    reads_entities: bool = False
 
     def __post_init__(self) -> None:
-        for option, name in (("--job", self.job), ("--dead-letters", self.dead_letters), ("--prefix", self.prefix)):
+        names = {
+            "--job": self.job,
+            "--dead-letters": self.dead_letters,
+            "--replays": self.replays or "none",
+            "--prefix": self.prefix,
+        }
+        for option, name in names.items():
             if not NAME.fullmatch(name):
                 raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
         if not SHORTEST <= self.duration <= LONGEST:
             raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
+        if self.replays and (self.replays == self.dead_letters or self.replays.startswith(self.prefix)):
+            raise BadInput(
+                f"--replays {self.replays} is a topic that this job writes: what it cannot map would go round for ever."
+                " Take another one."
+            )
         try:
             pattern = re.compile(self.topics)
         except re.error as error:
             raise BadInput(f"--topics {self.topics!r} is not a regular expression: {error}.") from None
-        for own in (self.dead_letters, f"{self.prefix}entity"):
+        for own in () if self.reads_entities else (self.dead_letters, f"{self.prefix}entity"):
             if pattern.fullmatch(own):
                 raise BadInput(
                     f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "

@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from mapper.control import Control
@@ -23,13 +24,15 @@ from metl.errors import BadInput, MetlError
 PATIENCE = (1, 2, 4, 8, 15, 30)
 LOOK = 0.5
 TOLD_TO_STOP = "was told to stop."
+#: Around a sentence that somebody has to read before the job can go on.
+REFUSED = "METL-REFUSED "
 REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
 # What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
 # said so by mistake.
 TRIES = 3
 HOPELESS = {
     "Some data may have been lost": "Messages that it has not read yet are gone from Kafka: their topic was deleted or "
-    "they became too old. Start it with a new --checkpoint to go on with what is left",
+    "they became too old. To go on with what is left: metl offsets reset JOB --to earliest, or a new --checkpoint",
     "RecordTooLargeException": "A record is larger than its topic takes. Raise max.message.bytes of that topic, and "
     "max.request.size with --kafka-option beyond 32 MB, and start it again",
     "SaslAuthenticationException": "Kafka does not accept who it says it is. Mend the file of --kafka-config",
@@ -52,9 +55,15 @@ class Stop:
 
 
 def supervise(
-    start: Callable[[], StreamingQuery], control: Control, settings: Settings, say: Callable[[str], None]
+    start: Callable[[], StreamingQuery],
+    control: Control,
+    settings: Settings,
+    say: Callable[[str], None],
+    seen: Callable[[dict[str, Any]], None] = lambda _progress: None,
+    understood: Callable[[StreamingQueryProgress], dict[str, Any] | None] = from_spark,
 ) -> None:
-    """Returns when the work is done or the job was told to stop."""
+    """Returns when the work is done or the job was told to stop. `seen` is told of each batch, as `understood` makes it
+    of what Spark says."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
@@ -62,9 +71,10 @@ def supervise(
     while True:
         try:
             query = start()
-            say(f"Job {settings.job} maps {settings.topics} from {settings.checkpoint}.")
+            work = "merges" if settings.reads_entities else "maps"
+            say(f"Job {settings.job} {work} {settings.topics} from {settings.checkpoint}.")
             control.report("running")
-            failure, batches = _watch(query, control, settings, stop, say)
+            failure, batches = _watch(query, control, settings, stop, say, seen, understood)
         except (AnalysisException, IllegalArgumentException) as error:
             if failures == 0:
                 control.report("failed", _first_line(str(error)))
@@ -89,6 +99,10 @@ def supervise(
             return
         if HALT in failure:
             sentence = _halted(failure)
+            control.report("halted", sentence)
+            raise MetlError(sentence)
+        if REFUSED in failure:
+            sentence = failure.split(REFUSED)[1]
             control.report("halted", sentence)
             raise MetlError(sentence)
         if "was superseded." in failure:
@@ -122,7 +136,13 @@ def _is_told_meanwhile(seconds: float, control: Control, stop: Stop) -> bool:
 
 
 def _watch(
-    query: StreamingQuery, control: Control, settings: Settings, stop: Stop, say: Callable[[str], None]
+    query: StreamingQuery,
+    control: Control,
+    settings: Settings,
+    stop: Stop,
+    say: Callable[[str], None],
+    seen: Callable[[dict[str, Any]], None],
+    understood: Callable[[StreamingQueryProgress], dict[str, Any] | None],
 ) -> tuple[str | None, int]:
     """Until the query ends; why it failed, and how many batches it did."""
     last = -1
@@ -137,8 +157,9 @@ def _watch(
                 return f"No topic matches {settings.topics} yet.", 0
             if progress["batchId"] > last:
                 last = progress["batchId"]
-                if recorded := from_spark(progress):
+                if recorded := understood(progress):
                     control.record(last, recorded)
+                    seen(recorded)
                     batches += 1
         asked = control.tend()
         if ended is not None:

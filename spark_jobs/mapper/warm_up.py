@@ -29,7 +29,7 @@ def warm_up(start: Callable[[Settings], StreamingQuery], settings: Settings) -> 
         return
     ended = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
-        idle = replace(settings, topics=NOBODYS, checkpoint=Path(folder).as_uri(), duration=1)
+        idle = replace(settings, topics=NOBODYS, replays=NOBODYS, checkpoint=Path(folder).as_uri(), duration=1)
 
         def run() -> None:
             # Whatever is wrong, the query that counts will say it.

@@ -13,7 +13,7 @@ declare
 begin
     perform metl._check_name('entity', entity);
     perform metl._read_attributes(_owner, attributes);
-    draft := metl._settle_renames(entity, attributes);
+    draft := metl._settle_entity_renames(entity, attributes);
     _fresh := metl._read_attributes(_owner, draft);
     select max(v.version) filter (where v.deleted is null), coalesce(max(v.version), 0) + 1
     into live_version, next_version

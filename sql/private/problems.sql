@@ -41,7 +41,7 @@ as $$
     from read where read.schema_id is null
     union all
     select read.line, 'version', read.version, case
-        when metl._number(read.version) is null
+        when metl._version_number(read.version) is null
             then format('%L is not a version: versions are whole numbers from 1.', read.version)
         else format('Schema %L has no live version %s. Live are: %s.', read.schema, read.version, coalesce((
             select string_agg(live.version::text, ', ' order by live.version) from metl.schema_version as live
@@ -58,7 +58,7 @@ as $$
     from read where read.entity_id is null
     union all
     select read.line, 'entity_version', read.entity_version, case
-        when metl._number(read.entity_version) is null
+        when metl._version_number(read.entity_version) is null
             then format('%L is not a version: versions are whole numbers from 1.', read.entity_version)
         else format('Entity %L has no live version %s. Live is: %s.', read.entity, read.entity_version, coalesce((
             select live.version::text from metl.entity_version as live
@@ -111,4 +111,5 @@ as $$
         and compared.target_source <> compared.attribute
     order by 1, 2
 $$;
-comment on function metl._problems(metl._read_line[]) is 'Everything that is wrong with lines that were looked up; about is the column whose value is not known.';
+comment on function metl._problems(metl._read_line[]) is
+'Everything that is wrong with lines that were looked up; about is the column whose value is not known.';

@@ -1,7 +1,7 @@
-create or replace function metl._number(version text) returns int
+create or replace function metl._version_number(version text) returns int
 language sql immutable
 return case when version ~ '^[0-9]{1,10}$' and version::bigint <= 2147483647 then version::int end;
-comment on function metl._number(text) is 'A version given as text; null if it is no number.';
+comment on function metl._version_number(text) is 'A version given as text; null if it is no number.';
 
 create or replace function metl._read_lines(lines metl.mapping_line[]) returns setof metl._read_line
 language sql stable
@@ -10,8 +10,8 @@ as $$
     with block as materialized (
         select
             given.schema, given.version, given.entity, given.entity_version,
-            metl._number(given.version) as version_number,
-            metl._number(given.entity_version) as entity_version_number,
+            metl._version_number(given.version) as version_number,
+            metl._version_number(given.entity_version) as entity_version_number,
             array_agg(given.line) as lines,
             array_agg(given.attribute) as attributes,
             array_agg(given.entity_attribute) as entity_attributes

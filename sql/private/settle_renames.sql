@@ -1,45 +1,41 @@
-create or replace function metl._settle_renames(entity text, attributes jsonb) returns jsonb
+create or replace function metl._settle_renames(schema text, version int, attributes jsonb) returns jsonb
 language sql stable
 as $$
-    -- Whoever keeps entities in files leaves renamed_from there. It was done if the live version has the attribute
-    -- and said so when it came, or in a version since: a later attribute of the old name is another one.
-    with versions as (
-        select v.entity_id, v.version, v.deleted is null as is_live
-        from metl.entity as e inner join metl.entity_version as v on e.entity_id = v.entity_id
-        where e.name = _settle_renames.entity
+    with before as (
+        select known.name
+        from metl.schema as s
+        cross join lateral unnest(
+            metl._schema_attributes(s.schema_id, metl._live_version_before(s.schema_id, _settle_renames.version))
+        ) as known
+        where s.name = _settle_renames.schema
     ),
-    known as (
-        select versions.*, attribute.name, attribute.renamed_from
-        from versions
-        inner join metl.entity_attribute_version as attribute
-            on versions.entity_id = attribute.entity_id and versions.version = attribute.version
-    ),
-    done as (
-        select live.name, known.renamed_from
-        from known as live
-        inner join known on live.name = known.name and known.renamed_from is not null
-        where
-            live.is_live
-            and not exists (
-                select from versions as since
-                where
-                    since.version > known.version
-                    and not exists (
-                        select from known as still where still.version = since.version and still.name = live.name
-                    )
-            )
+    fresh as (
+        select each.value, each.nth, each.value ->> 'name' as name
+        from jsonb_array_elements(_settle_renames.attributes) with ordinality as each (value, nth)
     )
     select coalesce(jsonb_agg(
-        case
-            when exists (
-                select from done
-                where done.name = element.value ->> 'name' and done.renamed_from = element.value ->> 'renamed_from'
-            ) then element.value - 'renamed_from'
-            else element.value
-        end
-        order by element.position
+        (fresh.value - 'renamed_from') || coalesce((
+            select jsonb_build_object('renamed_from', former.name)
+            from jsonb_array_elements_text(
+                case jsonb_typeof(fresh.value -> 'renamed_from')
+                    when 'array' then fresh.value -> 'renamed_from'
+                    when 'string' then jsonb_build_array(fresh.value -> 'renamed_from')
+                    else '[]'
+                end
+            ) with ordinality as former (name, nth)
+            where
+                former.name not in (select other.name from fresh as other)
+                -- One that continues under its own name may still carry the alias of long ago.
+                and not (
+                    former.name in (select before.name from before)
+                    and fresh.name in (select before.name from before)
+                )
+            order by former.name in (select before.name from before) desc, former.nth
+            limit 1
+        ), '{}')
+        order by fresh.nth
     ), '[]')
-    from jsonb_array_elements(attributes) with ordinality as element (value, position)
+    from fresh
 $$;
-comment on function metl._settle_renames(text, jsonb) is
-'Attributes of an entity without the renames that were done in an earlier version.';
+comment on function metl._settle_renames(text, int, jsonb) is
+'Attributes with at most one renamed_from each: of the former names that a schema carries along, the one that counts.';

@@ -12,6 +12,7 @@ select
     decided_by,
     state,
     refs,
+    lost,
     description
 from metl.waiting_plan;
 comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';

@@ -16,6 +16,7 @@ from confluent_kafka import Message as Delivery
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from load_stream import in_bulk
 from map_stream import start
 from mapper.control import Control
 from mapper.settings import Settings
@@ -90,13 +91,15 @@ def run(
     until: int = 0,
     job: str = "",
     starts: int = 1,
+    bulk: bool = False,
 ) -> StreamingQuery:
     """One job to its end; in real time it is told to stop when it has seen so many messages."""
     job = job or trigger
     settings = Settings(
         topics=topics, job=job, checkpoint=str(place.folder / job), brokers=place.kafka, trigger=trigger,
-        duration=2, prefix=place.prefix, dead_letters=place.dead,
+        duration=2, prefix=place.prefix, dead_letters=place.dead, replays=place.replays,
     )  # fmt: skip
+    settings = in_bulk(settings, batch=1000) if bulk else settings
     instance = str(uuid.uuid4())
     queries: list[StreamingQuery] = []
     heard: list[str] = []

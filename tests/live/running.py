@@ -86,6 +86,8 @@ class Place:
     kafka: str
     folder: Path
     name: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+    #: Tells apart what two jobs make of the same topics.
+    outputs: str = ""
 
     def topic(self, about: str, partitions: int = 2) -> str:
         made = f"{self.name}.{about}"
@@ -95,11 +97,15 @@ class Place:
 
     @property
     def prefix(self) -> str:
-        return f"cdm-{self.name}."
+        return f"cdm-{self.name}{self.outputs}."
 
     @property
     def dead(self) -> str:
-        return f"dead-{self.name}"
+        return f"dead-{self.name}{self.outputs}"
+
+    @property
+    def replays(self) -> str:
+        return f"replay-{self.name}"
 
     def call(self, function: str, *arguments: object) -> State:
         """A function of METL by position; what is no scalar goes as JSON."""
@@ -281,7 +287,7 @@ class Mapper:
         self.mark = uuid.uuid4().hex
         self.log = place.folder / f"{job}-{self.mark[:8]}.log"
         given = [*command, "--job", job, "--checkpoint", str(place.folder / f"checkpoint-{job}")]
-        given += ["--prefix", place.prefix, "--dead-letters", place.dead, *words]
+        given += ["--prefix", place.prefix, "--dead-letters", place.dead, "--replays", place.replays, *words]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 given,

@@ -3,12 +3,16 @@
 METL_MESSAGES=5000 draws that many for each topic instead of the few that every run of the tests can afford.
 """
 
+import contextlib
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from mapper.session import BULK_SQL
 from tests.live.edges import EDGES, WAYS, Edge
 from tests.live.job import Results, lay_out, produce, recorded, results, run
 from tests.live.messages import ATTRIBUTES, drafts, drawn
@@ -63,17 +67,46 @@ def drawn_messages(place: Place) -> list[Message]:
 
 
 @pytest.fixture(scope="module")
-def job(place: Place, oracle: Oracle, session: SparkSession) -> tuple[Results, StreamingQuery]:
+def written(place: Place, oracle: Oracle) -> list[Message]:
+    return produce(place.kafka, [*(edge.message(place.name) for edge in EDGES), *drawn_messages(place)])
+
+
+@dataclass
+class Ran:
     """One run on everything."""
-    drafted = [*(edge.message(place.name) for edge in EDGES), *drawn_messages(place)]
-    written = produce(place.kafka, drafted)
-    query = run(session, place, rf"{place.name}\.(?!late$|large$).*|__debezium-heartbeat\.{place.name}")
-    return results(place, written, oracle), query
+
+    job: str
+    place: Place
+    results: Results
+    query: StreamingQuery
+
+
+@pytest.fixture(scope="module", params=["map", "load"])
+def ran(
+    place: Place, oracle: Oracle, written: list[Message], session: SparkSession, request: pytest.FixtureRequest
+) -> Ran:
+    """By the live mapper's query and by that of a load, both to the end of what is there."""
+    job, topics = request.param, rf"{place.name}\.(?!late$|large$).*|__debezium-heartbeat\.{place.name}"
+    there = replace(place, outputs=f"-{job}")
+    with bulk_settings(session) if job == "load" else contextlib.nullcontext():
+        query = run(session, there, topics, job=job, bulk=job == "load")
+    return Ran(job, there, results(there, written, replace(oracle, prefix=there.prefix)), query)
 
 
 @pytest.fixture(scope="module")
-def done(job: tuple[Results, StreamingQuery]) -> Results:
-    return job[0]
+def done(ran: Ran) -> Results:
+    return ran.results
+
+
+@contextlib.contextmanager
+def bulk_settings(session: SparkSession) -> Iterator[None]:
+    changed = {name: value for name, value in BULK_SQL.items() if session.conf.get(name) != value}
+    before = {name: str(session.conf.get(name)) for name in changed}
+    for name, value in changed.items():
+        session.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        session.conf.set(name, value)
 
 
 def show(complaints: list[str]) -> str:
@@ -107,8 +140,8 @@ def test_an_edge(done: Results, place: Place, edge: Edge) -> None:
     assert not complaints, show(complaints)
 
 
-def test_the_job_counts_what_it_does(done: Results, place: Place) -> None:
-    assert recorded(place, "available-now") == +done.counts()
+def test_the_job_counts_what_it_does(ran: Ran) -> None:
+    assert recorded(ran.place, ran.job) == +ran.results.counts()
 
 
 def test_the_messages_come_to_every_kind_of_end(done: Results) -> None:
@@ -117,8 +150,13 @@ def test_the_messages_come_to_every_kind_of_end(done: Results) -> None:
         assert counts[kind] > COUNT // 50, kind
 
 
-def test_the_matrix_is_read_once_for_a_batch(job: tuple[Results, StreamingQuery]) -> None:
-    plan = job[1]._jsq.explainInternal(False).partition("== Initial Plan ==")[0]
+def test_a_load_is_more_than_one_batch(place: Place, ran: Ran) -> None:
+    batches = place.rows("select count(*) as count from metl.job_batches where job = %s", ran.job)[0]["count"]
+    assert batches > 1 if ran.job == "load" else batches == 1
+
+
+def test_the_matrix_is_read_once_for_a_batch(ran: Ran) -> None:
+    plan = ran.query._jsq.explainInternal(False).partition("== Initial Plan ==")[0]
     assert plan.count("Scan JDBC") == 1, plan
     assert plan.count("ReusedExchange") == 1, plan
 

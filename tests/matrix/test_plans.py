@@ -49,6 +49,25 @@ def test_a_plan_shows_what_adding_would_do_and_does_nothing(connection: Connecti
     assert value(connection, "select metl.current_state()") == before
 
 
+def test_a_plan_of_a_run_is_what_setting_it_does(connection: Connection) -> None:
+    connection.execute("select metl.add_schema_version('shop', 2, %s)", [ALL])
+    connection.execute("select metl.add_schema_version('shop', 3, %s)", [ONLY_MAIL])
+    arguments = """('shop', 1, 'person', 1, '{"email": "mail"}')"""
+    planned = rows(
+        connection,
+        f"select fate, version, attribute, entity_attribute from metl.plan_run{arguments} where fate <> 'kept'",
+    )
+    assert sorted(planned) == [
+        ("gained", 1, "mail", "email"),
+        ("gained", 2, "e_mail", "email"),
+        ("lost", 1, "id", "number"),
+        ("lost", 2, "id", "number"),
+    ]
+    state = value(connection, f"select metl.set_run{arguments}")
+    done = "select change, version, attribute, entity_attribute from metl.diff(%s, %s)"
+    assert sorted(rows(connection, done, state - 1, state)) == sorted(planned)
+
+
 def test_a_draft_is_simulated_against_the_latest_version(connection: Connection) -> None:
     simulate = "select entity, attribute, entity_attribute, reason from metl.simulate('shop', %s)"
     assert rows(connection, simulate, ALL) == []

@@ -79,17 +79,26 @@ IS_PRIVATE = r"proname like '\_%'"
 
 
 def call(connection: psycopg.Connection, function: str, *arguments: Any) -> list[tuple[Any, ...]]:
-    given = [Jsonb(each) if isinstance(each, dict | list) else each for each in arguments]
+    given = [Jsonb(each) if _is_json(each) else each for each in arguments]
     query = sql.SQL("select * from metl.{}({})").format(
         sql.Identifier(function), sql.SQL(", ").join([sql.Placeholder()] * len(given))
     )
     return connection.execute(query, given).fetchall()
 
 
+def _is_json(value: object) -> bool:
+    """Numbers of letters come as an array."""
+    return isinstance(value, dict) or (isinstance(value, list) and not any(isinstance(each, int) for each in value))
+
+
 def attributes(*names: str) -> list[dict[str, str]]:
     return [{"name": name, "type": "int32"} for name in names]
 
 
+FOUND = [
+    {"group": "default", "artifact": "payments", "version": number, "type": "AVRO", "position": number}
+    for number in (1, 2)
+]
 #: A small history in which every function that stewards write with has its part.
 HISTORY: list[tuple[Any, ...]] = [
     ("add_schema_version", "orders", 1, attributes("a", "b", "c")),
@@ -112,6 +121,12 @@ HISTORY: list[tuple[Any, ...]] = [
     ("delete_entity_version", "order", 2),
     ("set_topic", "orders", "plain", "flat"),
     ("unset_topic", "orders"),
+    ("note_registry_versions", "apicurio", None, FOUND, "2026-01-01"),
+    ("take_registry_version", 1, attributes("a"), {"global_id": 1}),
+    ("take_registry_version", 2, None, None, "It is no schema."),
+    ("retry_registry_versions", "payments"),
+    ("note_registry_versions", "apicurio", None, [], "2026-01-01", "{1}"),
+    ("end_registry_version", 1),
 ]
 #: The same for what jobs call, the last of which is for stewards as well.
 INSTANCE = uuid.UUID(int=1)
@@ -130,6 +145,19 @@ JOB: list[tuple[Any, ...]] = [
     ("report_job", "map", INSTANCE, "running"),
     ("stop_job", "map"),
 ]
+#: What jobs call to collect dead letters and stewards to send them again; operations are begun by both.
+LETTER = {"partition": 0, "offset": 0, "at": "2026-01-01", "key": None, "value": "YQ==", "headers": [], "said": {}}
+COLLECTING: list[tuple[Any, ...]] = [
+    ("collect_letters", "dead", [LETTER], {"0": 1}),
+    ("send_due_letters", "orders", 1, None),
+]
+OPERATING: list[tuple[Any, ...]] = [("begin_operation", "reset", "a test"), ("end_operation", 1)]
+SENDING: list[tuple[Any, ...]] = [
+    ("letter_payload", 1),
+    ("begin_operation", "replay", "a test"),
+    ("send_letters", [1], 1),
+    ("give_up_letters", [1], "a test"),
+]
 #: The same for what only reads, to be called when the first six of the history have happened.
 READS: list[tuple[Any, ...]] = [
     ("current_state",),
@@ -138,6 +166,7 @@ READS: list[tuple[Any, ...]] = [
     ("matrix_block", "orders", 1, "order", 1),
     ("feeds", "orders", 2),
     ("fed_by", "order", 1),
+    ("search", "order"),
     ("progression", "orders"),
     ("coverage", "order", 1),
     ("policy_of", "orders", "order"),
@@ -147,6 +176,8 @@ READS: list[tuple[Any, ...]] = [
     ("plan_entity_version", "order", 2, attributes("x")),
     ("plan_entity_version_end", "order", 1),
     ("plan_block", "orders", 2, "order", 1, {}),
+    ("plan_run", "orders", 1, "order", 1, {}),
+    ("matrix_at", 6),
     ("draft_entity_version", "order", attributes("x")),
     ("check_mappings", '{"(2,orders,1,d,order,1,x)"}'),
     ("plan_mappings", '{"(2,orders,1,a,order,1,x)"}'),
@@ -156,7 +187,8 @@ READS: list[tuple[Any, ...]] = [
 def test_the_steward_writes_through_every_writing_function(
     owner: psycopg.Connection, steward: psycopg.Connection
 ) -> None:
-    writers = {each[0] for each in HISTORY} | {each[0] for each in JOB} - {"begin_batch"}
+    writers = {each[0] for each in [*HISTORY, *JOB, *COLLECTING, *OPERATING, *SENDING]}
+    writers -= {"begin_batch", "letter_payload"}
     assert writers == set(functions(owner, f"{IS_PUBLIC} and provolatile = 'v'"))
     for each in HISTORY:
         call(steward, *each)
@@ -246,6 +278,31 @@ def test_only_jobs_do_what_jobs_do(owner: psycopg.Connection) -> None:
                 call(connection, *JOB[-1])
 
 
+def test_jobs_collect_letters_and_stewards_send_them(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as owner:
+        with member(owner, "metl_job") as job:
+            for each in [*COLLECTING, *OPERATING]:
+                call(job, *each)
+            for each in SENDING:
+                if each[0] != "begin_operation":
+                    with pytest.raises(errors.InsufficientPrivilege):
+                        call(job, *each)
+            assert job.execute("select letter, value_bytes from metl.dead_letters").fetchall() == [(1, 1)]
+        with member(owner, "metl_steward") as steward:
+            for each in COLLECTING:
+                with pytest.raises(errors.InsufficientPrivilege):
+                    call(steward, *each)
+            assert [bytes(row[1]) for row in call(steward, *SENDING[0])] == [b"a"]
+            for each in SENDING[1:]:
+                call(steward, *each)
+            assert steward.execute("select status, replays from metl.dead_letters").fetchall() == [("given_up", 1)]
+            assert steward.execute("select count(distinct who) from metl.operations").fetchall() == [(2,)]
+        with member(owner, "metl_reader") as reader:
+            for each in [*COLLECTING, *OPERATING, *SENDING]:
+                with pytest.raises(errors.InsufficientPrivilege):
+                    call(reader, *each)
+
+
 @pytest.mark.parametrize("role", ["metl_reader", "metl_job"])
 def test_readers_and_jobs_do_not_write(owner: psycopg.Connection, role: str) -> None:
     with member(owner, role) as connection:
@@ -256,7 +313,8 @@ def test_readers_and_jobs_do_not_write(owner: psycopg.Connection, role: str) -> 
 
 def test_readers_see_the_views_and_search(owner: psycopg.Connection) -> None:
     views = relations(owner, r"relkind = 'v' and relname not like '\_%'")
-    readers = {each[0] for each in READS} | {"check", "begin_batch"}
+    # Of payloads, and of what was mapped by jobs that never were, there is nothing to be read.
+    readers = {each[0] for each in READS} | {"check", "begin_batch", "letter_payload", "outdated"}
     assert readers == set(functions(owner, f"{IS_PUBLIC} and provolatile <> 'v'"))
     with member(owner, "metl_reader") as reader:
         for view in [*views, "type", "accepted_type"]:

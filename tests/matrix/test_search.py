@@ -47,6 +47,23 @@ def test_what_feeds_an_entity_version(connection: Connection) -> None:
     ]
 
 
+def test_names_are_found_by_a_part_with_what_they_map_to(connection: Connection) -> None:
+    connection.execute("""select metl.add_schema_version('gone.mail', 1, '[{"name": "mail", "type": "string"}]')""")
+    connection.execute("select metl.delete_schema_version('gone.mail', 1)")
+    assert sorted(rows(connection, "select * from metl.search('MAIL')")) == [
+        ("attribute", "shop", [1], "mail", "person", 1, "email"),
+        ("entity_attribute", "bank", [1], "contact", "person", 1, "email"),
+        ("entity_attribute", "shop", [1], "mail", "person", 1, "email"),
+    ]
+    assert sorted(rows(connection, "select * from metl.search('p')")) == [
+        ("entity", "bank", [1], None, "person", 1, None),
+        ("entity", "shop", [1, 3], None, "person", 1, None),
+        ("entity_attribute", None, None, None, "person", 1, "phone"),
+        ("schema", "shop", [1, 3], None, "person", 1, None),
+    ]
+    assert rows(connection, "select * from metl.search('%')") == []
+
+
 def test_how_a_schema_went_through_its_versions(connection: Connection) -> None:
     query = "select version, change, attribute, entity_attribute from metl.progression('shop')"
     assert rows(connection, query) == [

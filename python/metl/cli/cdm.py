@@ -27,7 +27,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="For programs
 delete_option = click.option("--delete", is_flag=True, help="Also delete the entities that only the database has.")
 
 
-@click.group()
+@click.group(short_help="The canonical data model, kept as YAML files.")
 def cdm() -> None:
     """Keep the entities of the canonical data model in YAML files.
 

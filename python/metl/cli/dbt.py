@@ -8,7 +8,10 @@ from metl.database import address
 from metl.home import Home
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    short_help="Build, test and document the marts.",
+    context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False},
+)
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="DBT_COMMAND...")
 @click.pass_context
 def dbt(context: click.Context, words: tuple[str, ...]) -> None:

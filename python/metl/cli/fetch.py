@@ -11,7 +11,7 @@ from metl.errors import BadInput
 from metl.together import together
 
 
-@click.command()
+@click.command(short_help="Download jars.")
 @click.argument("configuration", nargs=-1)
 @click.option("--to", "target", type=click.Path(path_type=Path), help="Also copy them to folders in here.")
 def fetch(configuration: tuple[str, ...], target: Path | None) -> None:

@@ -7,7 +7,7 @@ from metl.database import address
 from metl.install import install as install_into
 
 
-@click.command()
+@click.command(short_help="Put the matrix into a database, or update it.")
 def install() -> None:
     """Put the matrix into the database of METL_DSN (or the local stack), or bring it up to date."""
     done = install_into(address())

@@ -11,7 +11,7 @@ from metl.database import address, connect, one_state
 from metl.errors import BadInput, MetlError
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="What maps, and how it goes.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_context
 def jobs(context: click.Context, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from metl.home import Home
 from metl.lineage import Lineage, Step, compiled, tables
 
 
-@click.command()
+@click.command(short_help="Where the columns of a model come from.")
 @click.argument("target", metavar="MODEL[.COLUMN]")
 @click.option("--json", "form", flag_value="json", help="For programs.")
 @click.option(

@@ -1,5 +1,6 @@
-"""metl map: the live mapper on this machine."""
+"""metl map, metl load, metl warehouse: Spark jobs on this machine."""
 
+import importlib
 import itertools
 import sys
 
@@ -10,26 +11,58 @@ from metl.home import Home
 from metl.stack.kafka import Kafka
 
 
-@click.command("map", add_help_option=False, context_settings={"ignore_unknown_options": True})
+@click.command(
+    "map",
+    short_help="Map topics to entities, live.",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+)
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def map_(words: tuple[str, ...]) -> None:
     """Map topics to entities, live: spark_jobs/map_stream.py on this machine."""
+    run("map_stream", "map", words)
+
+
+@click.command(
+    short_help="Map what is in topics now, fast.",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def load(words: tuple[str, ...]) -> None:
+    """Map what is in topics now, fast: spark_jobs/load_stream.py on this machine."""
+    run("load_stream", "load", words)
+
+
+@click.command(
+    short_help="Keep entities as tables.",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True},
+)
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def warehouse(words: tuple[str, ...]) -> None:
+    """Keep entities as tables: spark_jobs/load_warehouse.py on this machine."""
+    run("load_warehouse", "warehouse", words)
+
+
+def run(module: str, command: str, words: tuple[str, ...]) -> None:
+    """A job's own command, with this machine's Kafka and a checkpoint folder, where none is given."""
     sys.path.insert(0, str(resources.path("spark_jobs")))
-    import map_stream  # only now: the other commands need no Spark
+    job = importlib.import_module(module)  # only now: the other commands need no Spark
 
     home = Home.from_environment()
     kafka = Kafka(home)
-    defaults = {"checkpoint": str(home.path / "checkpoints" / _job(words))}
+    defaults = {"checkpoint": str(home.path / "checkpoints" / _job(words, command))}
     if kafka.is_elsewhere or kafka.port:
         defaults["brokers"] = kafka.address
-    map_stream.main.main(list(words), prog_name="metl map", standalone_mode=False, default_map=defaults)
+    job.main.main(list(words), prog_name=f"metl {command}", standalone_mode=False, default_map=defaults)
 
 
-def _job(words: tuple[str, ...]) -> str:
+def _job(words: tuple[str, ...], usual: str) -> str:
     """Each job has its own folder, if none is given."""
     for word, following in itertools.pairwise([*words, ""]):
         if word == "--job":
             return following
         if word.startswith("--job="):
             return word.removeprefix("--job=")
-    return "map"
+    return usual

@@ -27,7 +27,7 @@ BIG = 200_000
 BLOCK = ("schema", "version", "entity", "entity_version")
 
 
-@click.command("import")
+@click.command("import", short_help="Set mappings from a CSV file.")
 @click.argument("file", type=click.File("rb"))
 @click.option("--dry-run", is_flag=True, help="Only show which cells would be gained and lost.")
 @click.option("--replace", is_flag=True, help="Also clear every block that the file does not mention.")
@@ -62,7 +62,7 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool, replace: bool
         context.exit(wrong.exit_code)
 
 
-@click.command()
+@click.command(short_help="Write mappings as CSV.")
 @click.option("--schema", help="Only the mappings of this schema.")
 @click.option("--entity", help="Only the mappings to this entity.")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file instead of standard output.")

@@ -9,7 +9,7 @@ from metl.initial_load import Choice, feeds, named_table, statement
 from metl.nearest import nearest
 
 
-@click.command()
+@click.command(short_help="The initial load of an entity, as SQL.")
 @click.argument("entity")
 @click.option("--schema", help="Only from this schema.")
 @click.option("--version", type=int, help="Only from this version of it.")

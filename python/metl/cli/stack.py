@@ -24,7 +24,10 @@ def report(part: str, text: str) -> None:
     console.print(f"[bold]{part:<9}[/bold] {escape(text)}", soft_wrap=True)
 
 
-@click.command(help=f"Start PARTs ({PART_NAMES}; default: all) with what they need, and wait until they answer.")
+@click.command(
+    short_help="Start it, or some parts of it.",
+    help=f"Start PARTs ({PART_NAMES}; default: all) with what they need, and wait until they answer.",
+)
 @click.argument("part", nargs=-1)
 def up(part: tuple[str, ...]) -> None:
     home = Home.from_environment()
@@ -33,14 +36,16 @@ def up(part: tuple[str, ...]) -> None:
     console.print(f"{len(wanted)} of {len(wanted)} parts answer after {seconds:.1f} s. See them with: metl status")
 
 
-@click.command(help="Stop every part of the local stack. Data stays in METL_HOME.")
+@click.command(
+    short_help="Stop it; the data stays.", help="Stop every part of the local stack. Data stays in METL_HOME."
+)
 def down() -> None:
     home = Home.from_environment()
     supervisor.down(home, parts(home), report)
     console.print("Nothing of the local stack runs any more.")
 
 
-@click.command()
+@click.command(short_help="See every part: where it is, whether it answers.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_context
 def status(context: click.Context, as_json: bool) -> None:
@@ -68,7 +73,7 @@ def status(context: click.Context, as_json: bool) -> None:
     context.exit(1 if any(each.is_bad for each in found) else 0)
 
 
-@click.command()
+@click.command(short_help="Show the log of a part.")
 @click.argument("part")
 @click.option(
     "-n", "--lines", type=click.IntRange(min=0), default=50, show_default=True, help="How many of the last lines."
@@ -88,7 +93,7 @@ def logs(part: str, lines: int, follow: bool) -> None:
                 time.sleep(0.3)
 
 
-@click.command()
+@click.command(short_help="Print the addresses, for a shell.")
 def env() -> None:
     """Print the addresses of the local stack for a shell: eval "$(metl env)"
 

@@ -1,0 +1,22 @@
+"""METL's own command, with the seconds from the beginning of its first batch to the end of its last."""
+
+import json
+import sys
+
+import psycopg
+
+from metl.cli import main as metl
+from metl.database import address
+
+SECONDS = "select extract(epoch from max(ended_at) - min(began_at))::float8 from metl.job_batches where job = %s"
+
+
+def main(command: str, *words: str) -> None:
+    metl.main([command, *words], standalone_mode=False)
+    with psycopg.connect(address()) as connection:
+        [(seconds,)] = connection.execute(SECONDS, [command]).fetchall()
+    sys.stdout.write(json.dumps({"seconds": seconds}) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,76 @@
+"""Cells of the matrix as lines: block by block, what came and what went."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import click
+
+from metl.cli.display import counted, numbers, printable, say
+
+#: How cells are marked by what became of them, and in which colour; in this order.
+MARKS = {"lost": ("-", "red"), "gained": ("+", "green"), "suggested": ("?", "yellow"), "kept": ("=", None)}
+
+#: Why they are lost, where that is not plain.
+REASONS = {"type_changed": " (its type changed)", "frozen": " (frozen)"}
+
+PAST = {"gained": "gained", "lost": "lost"}
+FUTURE = {"gained": "gain", "lost": "lose"}
+
+Cell = Mapping[str, Any]
+Line = tuple[int, str, str, str, str]
+
+
+def print_cells(cells: Iterable[Cell], fate: str | None = None) -> None:
+    """Versions of a schema in which the same became of the same cells share their lines."""
+    blocks: dict[tuple[str, int, str, int | None], list[Line]] = defaultdict(list)
+    for cell in cells:
+        block = (cell["schema"], cell["version"], cell["entity"], cell.get("entity_version"))
+        became = fate or fate_of(cell)
+        reason = REASONS.get(cell.get("reason") or "", "")
+        blocks[block].append((list(MARKS).index(became), cell["entity_attribute"], cell["attribute"], became, reason))
+    versions: dict[tuple[str, str, int | None, tuple[Line, ...]], list[int]] = defaultdict(list)
+    for (schema, version, entity, entity_version), found in sorted(blocks.items()):
+        versions[schema, entity, entity_version, tuple(sorted(found))].append(version)
+    for (schema, entity, entity_version, lines), shared in versions.items():
+        say(block_title(schema, shared, entity, entity_version), "bold")
+        for _, entity_attribute, attribute, became, reason in lines:
+            mark, colour = MARKS[became]
+            click.secho(f"  {mark} {arrow(attribute, entity_attribute)}{reason}", fg=colour)
+
+
+def fate_of(cell: Cell) -> str:
+    """Plans call it so, diffs a change."""
+    return str(cell["fate"] if "fate" in cell else cell["change"])
+
+
+def block_title(schema: str, versions: Iterable[int], entity: str, entity_version: int | None) -> str:
+    found = set(versions)
+    word = "version" if len(found) == 1 else "versions"
+    target = printable(entity) if entity_version is None else f"{printable(entity)} version {entity_version}"
+    return f"{printable(schema)} {word} {numbers(found)} → {target}"
+
+
+def arrow(attribute: str, entity_attribute: str) -> str:
+    return f"{printable(attribute)} → {printable(entity_attribute)}"
+
+
+def arrows(cells: Iterable[Cell]) -> str:
+    """For one line of a table, which is folded between two of them."""
+    return ", ".join(arrow(cell["attribute"], cell["entity_attribute"]) for cell in cells)
+
+
+def counted_changes(cells: Iterable[Cell], words: Mapping[str, str] = PAST) -> str:
+    """Gained 2 cells and lost 1 cell."""
+    count = Counter(map(fate_of, cells))
+    return " and ".join(f"{word} {counted(count[fate], 'cell')}" for fate, word in words.items() if count[fate])
+
+
+def block_name(row: Cell) -> str | None:
+    """For a table: shop.customer 3 → person 1, or as much of it as is known."""
+    sides = [
+        " ".join(str(row[key]) for key in keys if row.get(key) is not None)
+        for keys in (("schema", "version"), ("entity", "entity_version"))
+        if row.get(keys[0]) is not None
+    ]
+    return " → ".join(sides) or None

@@ -1,0 +1,71 @@
+"""metl coverage: which attributes of the entities have a source."""
+
+import itertools
+from typing import Any
+
+import click
+from rich.text import Text
+
+from metl import trees
+from metl.cli.display import json_option, listed, print_json, print_table, say
+from metl.database import address, one_state, rows
+
+COVERAGE = """
+select live.entity, live.version as entity_version, found.entity_attribute, found.type, found.sources, found.schemas
+from metl.entity_versions as live
+cross join lateral metl.coverage(live.entity, live.version)
+    with ordinality as found (entity_attribute, type, sources, schemas, position)
+where live.deleted is null and (live.entity = %(entity)s or %(entity)s::text is null)
+order by live.entity, found.position
+"""
+
+
+@click.command(short_help="Which entity attributes have a source.")
+@click.argument("entity", required=False)
+@json_option
+def coverage(entity: str | None, as_json: bool) -> None:
+    """Show how many attributes of each entity have a source; of ENTITY, which schemas feed each attribute.
+
+    \b
+    metl coverage
+    metl coverage person
+    """
+    with one_state(address()) as connection:
+        if entity is not None:
+            trees.entity_version(connection, entity)
+        found = rows(connection, COVERAGE, {"entity": entity})
+    if as_json:
+        print_json(found)
+    elif not found:
+        say("There is no entity with attributes yet. Add one with metl.add_entity_version.")
+    elif entity is not None:
+        print_table(
+            ["attribute", "type", "sources", "schemas"],
+            [
+                (each["entity_attribute"], each["type"], _count(each["sources"]), listed(each["schemas"]))
+                for each in found
+            ],
+        )
+    else:
+        _print_entities(found)
+
+
+def _count(count: int) -> Text:
+    return Text(f"{count:,}", "" if count else "red", justify="right")
+
+
+def _print_entities(found: list[dict[str, Any]]) -> None:
+    def line(name: Text | str, version: int | None, attributes: list[dict[str, Any]]) -> tuple[object, ...]:
+        covered = sum(each["sources"] > 0 for each in attributes)
+        schemas = len({schema for each in attributes for schema in each["schemas"]})
+        share = Text(f"{covered / len(attributes):.0%}", justify="right")
+        return (name, version, len(attributes), _count(covered), share, _count(schemas))
+
+    entities = itertools.groupby(found, key=lambda each: (each["entity"], each["entity_version"]))
+    print_table(
+        ["entity", "version", "attributes", "with a source", "share", "schemas"],
+        [
+            *(line(entity, version, list(attributes)) for (entity, version), attributes in entities),
+            line(Text("in all", "bold"), None, found),
+        ],
+    )

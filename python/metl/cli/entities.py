@@ -1,0 +1,85 @@
+"""metl entities: the canonical data model."""
+
+import click
+
+from metl import trees
+from metl.cli.display import json_option, listed, print_json, print_table, printable, say
+from metl.database import address, one_state, rows
+
+ENTITIES = """
+select
+    live.entity,
+    live.version as entity_version,
+    count(attribute.entity_attribute) as attributes,
+    (
+        select coalesce(array_agg(distinct source.schema), '{}') from metl.fed_by(live.entity, live.version) as source
+    ) as schemas
+from metl.entity_versions as live
+left join metl.entity_attributes as attribute
+    on live.entity = attribute.entity and live.version = attribute.entity_version
+where live.deleted is null
+group by live.entity, live.version
+order by live.entity
+"""
+ENTITY_ATTRIBUTES = """
+select
+    live.entity_attribute, live.type, live.optional, live.description, live.renamed_from,
+    (
+        select min(earlier.entity_version) from metl.entity_attributes as earlier
+        where earlier.entity = live.entity and earlier.entity_attribute_id = live.entity_attribute_id
+    ) as since_version
+from metl.entity_attributes as live
+where live.entity = %s and live.is_live
+order by live.position
+"""
+
+
+@click.command(short_help="Entities, their versions and attributes.")
+@click.argument("name", required=False)
+@json_option
+def entities(name: str | None, as_json: bool) -> None:
+    """Show the business entities; of entity NAME, its attributes.
+
+    \b
+    metl entities
+    metl entities person
+    """
+    if name is not None:
+        return _show_entity(name, as_json)
+    with one_state(address()) as connection:
+        found = rows(connection, ENTITIES)
+    if as_json:
+        print_json(found)
+    elif not found:
+        say("There is no entity yet. Add a version of one with metl.add_entity_version.")
+    else:
+        print_table(
+            ["entity", "version", "attributes", "fed by"],
+            [(each["entity"], each["entity_version"], each["attributes"], listed(each["schemas"])) for each in found],
+        )
+    return None
+
+
+def _show_entity(entity: str, as_json: bool) -> None:
+    with one_state(address()) as connection:
+        version = trees.entity_version(connection, entity)
+        found = rows(connection, ENTITY_ATTRIBUTES, [entity])
+    if as_json:
+        print_json({"entity": entity, "entity_version": version, "attributes": found})
+    elif not found:
+        say(f"Entity {printable(entity)} version {version} has no attributes.")
+    else:
+        say(f"{printable(entity)} version {version}:")
+        print_table(
+            ["attribute", "type", "optional", "since", "description"],
+            [
+                (
+                    each["entity_attribute"],
+                    each["type"],
+                    "yes" if each["optional"] else None,
+                    f"version {each['since_version']}",
+                    each["description"],
+                )
+                for each in found
+            ],
+        )

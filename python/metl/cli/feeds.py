@@ -1,0 +1,102 @@
+"""metl feeds, metl fed-by: what maps to what."""
+
+from collections import defaultdict
+from typing import Any
+
+import click
+
+from metl import trees
+from metl.cli.display import json_option, numbers, print_json, print_table, printable, say
+from metl.cli.version import schema_version
+from metl.database import address, one_state, rows
+
+FEEDS = """
+select
+    source.schema, source.version, source.attribute, source.type,
+    one.entity, one.entity_version, one.entity_attribute
+from metl.schema_attributes as source
+left join metl.decompaction as one
+    on source.schema = one.schema and source.version = one.version and source.attribute = one.attribute
+where
+    source.schema = %(schema)s
+    and source.is_live
+    and source.version = any(%(versions)s)
+    and (source.attribute = %(attribute)s or %(attribute)s::text is null)
+order by source.version desc, source.position, one.entity, one.entity_attribute
+"""
+FED_BY = """
+select
+    wanted.entity, wanted.entity_version, wanted.entity_attribute, wanted.type,
+    source.schema, source.version, source.attribute
+from metl.entity_attributes as wanted
+left join metl.fed_by(%(entity)s, %(version)s) as source on wanted.entity_attribute = source.entity_attribute
+where
+    wanted.entity = %(entity)s
+    and wanted.entity_version = %(version)s
+    and (wanted.entity_attribute = %(attribute)s or %(attribute)s::text is null)
+order by wanted.position, source.schema, source.version, source.attribute
+"""
+
+
+@click.command(short_help="What a schema feeds: the forward search.")
+@click.argument("schema")
+@click.argument("version", required=False, type=schema_version)
+@click.option("--attribute", help="Only what this attribute feeds.")
+@json_option
+def feeds(schema: str, version: int | None, attribute: str | None, as_json: bool) -> None:
+    """Show what each attribute of SCHEMA feeds, in VERSION or in all live versions: the forward search.
+
+    \b
+    metl feeds shop.customer
+    metl feeds shop.customer 3 --attribute mail
+    """
+    with one_state(address()) as connection:
+        versions = trees.live_versions(connection, schema)
+        if version is not None:
+            versions = [trees.schema_version(connection, schema, version)]
+        if attribute is not None:
+            trees.require_attribute(connection, schema, versions, attribute)
+        found = rows(connection, FEEDS, {"schema": schema, "versions": versions, "attribute": attribute})
+    if as_json:
+        print_json(found)
+    elif not found:
+        say(f"Schema {printable(schema)} has no attributes.")
+    else:
+        for row in found:
+            row["maps to"] = None if row["entity"] is None else f"{row['entity']}.{row['entity_attribute']}"
+        _print_folded(("attribute", "type", "versions", "maps to"), found)
+
+
+@click.command(short_help="What feeds an entity: the reverse search.")
+@click.argument("entity")
+@click.option("--attribute", help="Only what feeds this attribute.")
+@json_option
+def fed_by(entity: str, attribute: str | None, as_json: bool) -> None:
+    """Show which schemas feed each attribute of ENTITY, and from which versions: the reverse search.
+
+    \b
+    metl fed-by person
+    metl fed-by person --attribute email
+    """
+    with one_state(address()) as connection:
+        version = trees.entity_version(connection, entity)
+        if attribute is not None:
+            trees.require_entity_attribute(connection, entity, attribute)
+        found = rows(connection, FED_BY, {"entity": entity, "version": version, "attribute": attribute})
+    if as_json:
+        print_json(found)
+    else:
+        _print_folded(("entity_attribute", "type", "schema", "versions", "attribute"), found)
+
+
+def _print_folded(columns: tuple[str, ...], found: list[dict[str, Any]]) -> None:
+    """Versions that have the rest in common share a row."""
+    keys = [column for column in columns if column != "versions"]
+    versions: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    for row in found:
+        versions[tuple(row[key] for key in keys)].append(row["version"])
+    place = columns.index("versions")
+    print_table(
+        [column.replace("_", " ") for column in columns],
+        [(*row[:place], numbers(filter(None, shared)) or None, *row[place:]) for row, shared in versions.items()],
+    )

@@ -1,0 +1,52 @@
+"""metl progression: how the mappings of a schema went through its versions."""
+
+import itertools
+
+import click
+
+from metl import trees
+from metl.cli.cells import MARKS, arrow
+from metl.cli.display import json_option, numbers, print_json, printable, say
+from metl.database import address, one_state, rows
+
+PROGRESSION = """
+select version, entity, entity_version, attribute, entity_attribute, change
+from metl.progression(%(schema)s)
+where entity = %(entity)s or %(entity)s::text is null
+order by version, change desc, entity, entity_attribute
+"""
+
+
+@click.command(short_help="How mappings went from version to version.")
+@click.argument("schema")
+@click.argument("entity", required=False)
+@json_option
+def progression(schema: str, entity: str | None, as_json: bool) -> None:
+    """Show the cells that each live version of SCHEMA gained and lost, beside the one before it; all or to ENTITY only.
+
+    \b
+    metl progression shop.customer
+    metl progression shop.customer person
+    """
+    with one_state(address()) as connection:
+        live = trees.live_versions(connection, schema)
+        if entity is not None:
+            trees.entity_version(connection, entity)
+        found = rows(connection, PROGRESSION, {"schema": schema, "entity": entity})
+    if as_json:
+        print_json(found)
+        return
+    target = "anything" if entity is None else printable(entity)
+    if not found:
+        say(f"No version of {printable(schema)} maps to {target} yet. See what could: metl suggest {schema}")
+        return
+    for version, cells in itertools.groupby(found, key=lambda cell: cell["version"]):
+        say(f"version {version}", "bold")
+        for cell in cells:
+            mark, colour = MARKS[cell["change"]]
+            line = arrow(cell["attribute"], f"{cell['entity']}.{cell['entity_attribute']}")
+            click.secho(f"  {mark} {line}", fg=colour)
+    same = sorted(set(live) - {cell["version"] for cell in found})
+    if same:
+        word = "Version" if len(same) == 1 else "Versions"
+        say(f"{word} {numbers(same)} changed nothing.")

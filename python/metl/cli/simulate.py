@@ -1,0 +1,75 @@
+"""metl simulate: what the next version of a schema would lose."""
+
+from typing import BinaryIO
+
+import click
+import psycopg
+from psycopg.types.json import Jsonb
+
+from metl import trees
+from metl.cli.cells import print_cells
+from metl.cli.display import counted, json_option, print_json, printable, say
+from metl.database import address, one_state, rows
+from metl.draft import read
+from metl.errors import BadInput
+
+NEXT = "select 1 + max(version) from metl.schema_versions where schema = %s"
+SIMULATE = "select * from metl.simulate(%s, %s) order by entity, entity_attribute"
+KNOWN = "select distinct schema from metl.schema_versions where schema = any(%s)"
+
+
+@click.command(short_help="Whether a draft would lose mappings: a gate for CI.")
+@click.argument("file", type=click.File("rb"))
+@click.option("--schema", help="Whose next version it is, if the draft does not say so itself.")
+@json_option
+@click.pass_context
+def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json: bool) -> None:
+    """Tell whether the next version of a schema, drafted in FILE (- for stdin), would lose mappings.
+
+    FILE is a schema of Kafka Connect, Avro or JSON Schema, of a row or of Debezium's envelope, or has attributes as
+    metl.add_schema_version takes them. A gate for the CI of whoever owns the schema: nothing is changed.
+
+    \b
+    Exit codes: 0 nothing would be lost, 1 cells would be lost,
+    2 the draft or the schema is wrong. A database that does not answer
+    is 1 as well, but then nothing is on stdout.
+    \b
+    metl simulate customer.avsc
+    metl simulate customer.json --schema shop.customer
+    metl simulate - --schema shop.customer --json < customer.json
+    """
+    path = getattr(file, "name", "stdin")
+    draft = read(file.read(), path)
+    with one_state(address()) as connection:
+        name = _schema(connection, schema, draft.names)
+        [[version]] = connection.execute(NEXT, [name]).fetchall()
+        try:
+            lost = rows(connection, SIMULATE, [name, Jsonb(draft.attributes)])
+        except psycopg.DataError as error:
+            if error.diag.message_hint:
+                raise
+            raise BadInput(f"{path} cannot be read: {error.diag.message_primary}.") from None
+    hurt = sorted({cell["entity"] for cell in lost})
+    if as_json:
+        print_json({"schema": name, "version": version, "safe": not lost, "entities": hurt, "lost": lost})
+    elif not lost:
+        say(f"Safe: version {version} of {printable(name)} would lose no mapping.")
+    else:
+        entities = ", ".join(map(printable, hurt))
+        say(f"Version {version} of {printable(name)} would lose {counted(len(lost), 'cell')} of {entities}:")
+        print_cells(lost)
+        say("What goes on under another name keeps its cells if it says so: aliases in Avro, x-renamed-from elsewhere.")
+    context.exit(1 if lost else 0)
+
+
+def _schema(connection: psycopg.Connection, given: str | None, drafted: list[str]) -> str:
+    if given is not None:
+        trees.live_versions(connection, given)
+        return given
+    if not drafted:
+        raise BadInput("The draft does not say whose next version it is. Say so with --schema.")
+    known = {schema for (schema,) in connection.execute(KNOWN, [drafted])}
+    for name in drafted:
+        if name in known:
+            return name
+    raise BadInput(f"The draft calls itself {drafted[0]!r}, which no schema is called. Say whose it is with --schema.")

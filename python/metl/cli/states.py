@@ -1,0 +1,110 @@
+"""metl states, metl diff: what changed, by whom and when."""
+
+from typing import Any
+
+import click
+
+from metl.cli.cells import block_name, counted_changes, print_cells
+from metl.cli.display import counted, json_option, moment, print_json, print_table, printable, say
+from metl.database import address, one_state, rows
+from metl.errors import BadInput
+
+STATES = "select state, cause, who, at, summary from metl.states order by state desc limit %s"
+DIFF = """
+select change, schema, version, entity, entity_version, attribute, entity_attribute
+from metl.diff(%s::bigint, %s::bigint)
+order by schema, version, entity, change, entity_attribute
+"""
+PAST = {"add": "added", "delete": "deleted"}
+
+
+@click.command(short_help="What changed lately, by whom and when.")
+@click.option(
+    "-n", "--number", type=click.IntRange(min=1), default=20, show_default=True, help="How many of the newest ones."
+)
+@json_option
+def states(number: int, as_json: bool) -> None:
+    """Show the newest states first: what changed, how many cells that gained and lost, by whom and when.
+
+    \b
+    metl states -n 5
+    metl diff previous     the cells that the last one gained and lost
+    """
+    with one_state(address()) as connection:
+        found = rows(connection, STATES, [number])
+    if as_json:
+        print_json(found)
+    elif not found:
+        say("Nothing was ever changed here: this is state 0. Begin with metl.add_schema_version.")
+    else:
+        print_table(
+            ["state", "change", "of", "cells", "by", "at"],
+            [
+                (
+                    str(state["state"]),
+                    _change(state["cause"]),
+                    _subject(state["summary"]),
+                    _cells(state["summary"]),
+                    state["who"],
+                    moment(state["at"]),
+                )
+                for state in found
+            ],
+        )
+
+
+def _change(cause: str) -> str:
+    """add_schema_version as schema added."""
+    verb, _, what = cause.removesuffix("_version").partition("_")
+    return f"{what} {PAST.get(verb, verb)}"
+
+
+def _subject(summary: dict[str, Any]) -> str | None:
+    if "blocks" in summary:
+        return counted(summary["blocks"], "block")
+    return f"topic {summary['pattern']}" if "pattern" in summary else block_name(summary)
+
+
+def _cells(summary: dict[str, Any]) -> str | None:
+    signs = {"gained": "+", "lost": "-"}
+    return " ".join(f"{sign}{summary[fate]:,}" for fate, sign in signs.items() if summary.get(fate)) or None
+
+
+# A negative number is no option.
+@click.command(
+    context_settings={"ignore_unknown_options": True}, short_help="Cells gained and lost between two states."
+)
+@click.argument("before", default="previous")
+@click.argument("after", default="current")
+@json_option
+def diff(before: str, after: str, as_json: bool) -> None:
+    """Show the cells that were gained and lost from state BEFORE to state AFTER, block by block.
+
+    A state is a number as metl states shows it, current, previous, or a negative number: so many before the current
+    one. Without AFTER, up to the current one; without both, what the last change did.
+
+    \b
+    metl diff 17 20
+    metl diff -3
+    """
+    with one_state(address()) as connection:
+        [[current]] = connection.execute("select metl.current_state()").fetchall()
+        first, last = (_state(word, current) for word in (before, after))
+        found = rows(connection, DIFF, [first, last])
+    if as_json:
+        print_json({"before": first, "after": last, "cells": found})
+        return
+    say(f"From state {first} to state {last} the matrix {counted_changes(found) or 'changed no cell'}.")
+    print_cells(found)
+
+
+def _state(word: str, current: int) -> int:
+    names = {"current": current, "previous": max(current - 1, 0)}
+    try:
+        number = names[word] if word in names else int(word)
+    except ValueError:
+        raise BadInput(f"{printable(word)!r} is not a state. Give a number, previous, or -1 for the same.") from None
+    state = number + current if number < 0 else number
+    if not 0 <= state <= current:
+        raise BadInput(f"There is no state {number}. The states are 0 to {current}.")
+    return state

@@ -1,0 +1,223 @@
+"""metl sync: from the schema registry to the matrix."""
+
+import collections
+import contextlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import click
+import psycopg
+from rich.progress import Progress
+
+from metl import signals
+from metl.cli.display import console
+from metl.database import address, many_changes
+from metl.errors import BadInput
+from metl.home import Home
+from metl.nearest import nearest
+from metl.registry import telling
+from metl.registry.apicurio import Apicurio
+from metl.registry.books import Books, Event
+from metl.registry.confluent import Confluent
+from metl.registry.http import Http
+from metl.registry.listing import Registry
+from metl.registry.sync import Sync
+from metl.registry.watch import Watch
+from metl.stack import registry as stack
+
+#: So many at once are summed up instead of told one by one, unless somebody has to take note of one.
+MANY = 50
+SAY_EVERY = 10.0
+
+
+@click.command(short_help="Take new schema versions from the registry.")
+@click.option("--watch", is_flag=True, help="Go on until Ctrl-C: news are taken up within two seconds.")
+@click.option("--group", "groups", multiple=True, help="Only this group of the registry; may be given several times.")
+@click.option(
+    "--registry-type",
+    type=click.Choice(["apicurio", "confluent"]),
+    default="apicurio",
+    show_default=True,
+    help="Whose API the registry speaks.",
+)
+@click.option("--name", help="Under which name METL remembers it, with several of one type.  [default: its type]")
+@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+@click.option("--full", is_flag=True, help="Look at everything, also at what has not changed lately.")
+@click.option("--retry", "retried", multiple=True, metavar="SCHEMA", help="Take up again what of SCHEMA was not taken.")
+@click.option(
+    "--accept-deletions", is_flag=True, help="Delete here what the registry lost, even if that is most of it."
+)
+@click.option("--json", "as_json", is_flag=True, help="For programs: one line for each event.")
+@click.pass_context
+def sync(
+    context: click.Context,
+    watch: bool,
+    groups: tuple[str, ...],
+    registry_type: str,
+    name: str | None,
+    dry_run: bool,
+    full: bool,
+    retried: tuple[str, ...],
+    accept_deletions: bool,
+    as_json: bool,
+) -> None:
+    """Take new schema versions from the registry of METL_REGISTRY (or the local stack) into the matrix.
+
+    Each version of an artifact becomes a version of the schema that has its name, without -value: its topic.
+    Mappings are carried over; a version that would lose cells under policy confirm waits as a plan, and those
+    after it wait with it. What is deleted in the registry is deleted here. KCONNECT, JSON Schema and Avro
+    are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What became of each
+    version, and why, is in metl.registry_versions; versions that could not be read leave a notice.
+
+    \b
+    metl sync                          one pass; exits with 1 if something could not be taken
+    metl sync --watch --group shop     pass after pass, for one group
+    metl sync --retry shop.customer    once more what could not be read, was rejected or deleted here
+    METL_REGISTRY=http://host:8081 metl sync --registry-type confluent
+    """
+    if watch and (dry_run or full or retried or accept_deletions):
+        raise BadInput("--watch goes on by itself. Run a single pass beside it for what the other options do.")
+    if dry_run and retried:
+        raise BadInput("--dry-run changes nothing, --retry does. Give one of them.")
+    stop = threading.Event()
+    registry, name = _registry(registry_type, stop), name or registry_type
+    out = _Output(as_json, watch)
+
+    def prepare(books: Books) -> Sync:
+        return Sync(registry, books, groups, out.tell, out.progress, stop, accept_deletions)
+
+    with contextlib.closing(registry):
+        if watch:
+            with _ending(stop, registry, politely=True):
+                _watch(prepare, name, stop, out)
+            return
+        with _ending(stop, registry, politely=False), many_changes(address()) as connection, out:
+            books = Books(connection, name)
+            books.require_steward()
+            for schema in retried:
+                _retry(books, schema)
+            _wait_for_turn(books, out)
+            one = prepare(books)
+            if dry_run:
+                one.rehearse(lambda: _undone(connection), full)
+            else:
+                one.run(full)
+    for group in one.empty:
+        out.say(f"Group {group!r} of the registry has no versions. Is it spelled right?")
+    out.sum_up(dry_run)
+    failed = out.failures + len(one.held)
+    if failed:
+        reason = next(iter(one.held.values()), "metl.registry_versions says why.")
+        click.echo(f"Error: {failed} of the versions could not be taken: {reason}", err=True)
+        context.exit(1)
+
+
+def _registry(kind: str, stop: threading.Event) -> Registry:
+    part = stack.Registry(Home.from_environment())
+    if not part.is_elsewhere and not part.port:
+        raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
+    if kind == "apicurio":
+        return Apicurio(Http(part.address, stop))
+    return Confluent(Http(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
+
+
+def _watch(prepare: Callable[[Books], Sync], name: str, stop: threading.Event, out: "_Output") -> None:
+    # What is wrong from the start is no reason to wait.
+    with many_changes(address()) as connection:
+        Books(connection, name).require_steward()
+    Watch(address(), prepare, name, stop, out.say).run()
+
+
+def _retry(books: Books, schema: str) -> None:
+    if not books.retry(schema):
+        known = books.schemas()
+        if schema not in known:
+            raise BadInput(f"The registry has no schema {schema!r}.{nearest(schema, known)}")
+        click.echo(f"Nothing of {schema} is left to be taken.", err=True)
+
+
+def _wait_for_turn(books: Books, out: "_Output") -> None:
+    said = False
+    while not books.try_lock("pass"):
+        if not said:
+            out.say(f"{books.holder('pass')} is in the middle of a pass. Waiting for it.")
+            said = True
+        time.sleep(0.1)
+
+
+@contextlib.contextmanager
+def _undone(connection: psycopg.Connection) -> Iterator[None]:
+    with connection.transaction(force_rollback=True):
+        yield
+
+
+@contextlib.contextmanager
+def _ending(stop: threading.Event, registry: Registry, politely: bool) -> Iterator[None]:
+    """Whoever tells us to end does not wait for the registry; politely: for the transaction that we are in."""
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        registry.abort()
+        if not politely:
+            raise KeyboardInterrupt
+
+    with signals.kept():
+        for number in signals.ENDING:
+            signal.signal(number, end)
+        yield
+
+
+class _Output:
+    """On a terminal, in a log or for a program."""
+
+    def __init__(self, as_json: bool, watch: bool) -> None:
+        self._as_json = as_json
+        self._watch = watch
+        self._counts: collections.Counter[str] = collections.Counter()
+        self._total = 0
+        self._last_said = time.monotonic()
+        self._bar = Progress(console=console, transient=True, disable=watch or as_json or not console.is_terminal)
+        self._task = self._bar.add_task("versions", total=None, visible=False)
+        self.failures = 0
+
+    def __enter__(self) -> None:
+        self._bar.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def tell(self, event: Event) -> None:
+        self._counts[event["event"]] += 1
+        self.failures += telling.is_failure(event)
+        if self._as_json:
+            self._line(json.dumps(telling.plain(event), ensure_ascii=False))
+        elif self._watch or self._total <= MANY or telling.needs_a_look(event):
+            self._line(telling.sentence(event))
+
+    def progress(self, done: int, total: int) -> None:
+        self._total = total
+        if self._watch or total <= MANY:
+            return
+        self._bar.update(self._task, completed=done, total=total, visible=True)
+        if self._bar.disable and time.monotonic() - self._last_said > SAY_EVERY:
+            self._last_said = time.monotonic()
+            self.say(f"{done:,} of {total:,} versions are done.")
+
+    def say(self, text: str) -> None:
+        """What is no event of the registry."""
+        if self._as_json:
+            text = json.dumps({"event": "message", "text": text}, ensure_ascii=False)
+        click.echo(text, err=True)
+
+    def sum_up(self, dry_run: bool) -> None:
+        if not self._as_json:
+            self._line(telling.summary(self._counts) + (" Nothing was changed: a dry run." if dry_run else ""))
+
+    def _line(self, text: str) -> None:
+        console.print(text, markup=False, emoji=False, soft_wrap=True)
+        # Who reads a pipe waits for it.
+        console.file.flush()

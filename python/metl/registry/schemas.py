@@ -1,0 +1,23 @@
+"""The row of a schema, whatever it is written in."""
+
+from collections.abc import Callable
+from typing import Any
+
+from metl.registry import avro, json_schema, kconnect
+from metl.registry.attributes import References, Row, Unreadable, parse
+
+#: By the registry's word for it.
+READERS: dict[str, Callable[[Any, References], Row]] = {
+    "KCONNECT": kconnect.row,
+    "JSON": json_schema.row,
+    "AVRO": avro.row,
+}
+
+
+def read(kind: str, text: str, references: References = dict) -> Row:
+    if kind not in READERS:
+        raise Unreadable(f"is {kind}, which METL does not read. It reads {', '.join(READERS)}.")
+    try:
+        return READERS[kind](parse(text), references)
+    except RecursionError:
+        raise Unreadable("is nested too deeply.") from None

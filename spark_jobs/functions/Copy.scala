@@ -1,0 +1,69 @@
+package metl
+
+import java.io.{ByteArrayOutputStream, DataOutputStream}
+import java.sql.{Connection, Driver}
+import java.util.Properties
+
+import org.apache.spark.sql.{Dataset, Row}
+
+/** PostgreSQL's COPY from every executor at once, in its binary format: rows of bytes, each the text of a column.
+  *
+  * The driver is on the classpath of jobs, not on that of the compiler: it is asked for what JDBC does not have by name. */
+object Copy {
+  private val Chunk = 1 << 18
+
+  def into(rows: Dataset[Row], url: String, properties: java.util.Map[String, String], statement: String): Unit = {
+    val asked = new java.util.HashMap[String, String](properties)
+    rows.foreachPartition((partition: Iterator[Row]) => if (partition.hasNext) copy(partition, url, asked, statement))
+  }
+
+  private def copy(rows: Iterator[Row], url: String, asked: java.util.Map[String, String], statement: String): Unit = {
+    val loader = Thread.currentThread.getContextClassLoader
+    val driver = Class.forName("org.postgresql.Driver", true, loader).getDeclaredConstructor().newInstance()
+    val properties = new Properties
+    properties.putAll(asked)
+    val connection = driver.asInstanceOf[Driver].connect(url, properties)
+    try {
+      val copying = begin(connection, statement)
+      val write = method(copying, "writeToCopy", 3)
+      val buffer = new ByteArrayOutputStream(2 * Chunk)
+      val out = new DataOutputStream(buffer)
+
+      def send(): Unit = {
+        write.invoke(copying, buffer.toByteArray, Int.box(0), Int.box(buffer.size))
+        buffer.reset()
+      }
+
+      out.write("PGCOPY\n\u00ff\r\n\u0000".getBytes("ISO-8859-1"))
+      out.writeLong(0)
+      rows.foreach { row =>
+        out.writeShort(row.length)
+        for (place <- 0 until row.length) {
+          val bytes = row.getAs[Array[Byte]](place)
+          if (bytes == null) out.writeInt(-1)
+          else {
+            out.writeInt(bytes.length)
+            out.write(bytes)
+          }
+        }
+        if (buffer.size >= Chunk) send()
+      }
+      out.writeShort(-1)
+      send()
+      method(copying, "endCopy", 0).invoke(copying)
+    } finally connection.close()
+  }
+
+  private def begin(connection: Connection, statement: String): AnyRef = {
+    val manager = method(connection, "getCopyAPI", 0).invoke(connection)
+    manager.getClass.getMethod("copyIn", classOf[String]).invoke(manager, statement)
+  }
+
+  private def method(of: AnyRef, name: String, arguments: Int): java.lang.reflect.Method = {
+    val found = of.getClass.getMethods.find { each =>
+      each.getName == name && each.getParameterCount == arguments
+    }.get
+    found.setAccessible(true)
+    found
+  }
+}

@@ -1,0 +1,70 @@
+-- A row is merged with one record at a time. Those before one that brings all are not needed, and wait in round 0.
+create or replace function metl._warehouse_arrange(staged text, entity text, shapes jsonb) returns int
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _rounds int;
+begin
+    execute format(
+        'with again as (
+            select source, key from warehouse.%1$I where entity = %2$L and round > 0 and op <> ''t'' and key <> ''null''
+            group by source, key having count(*) > 1
+        ), judged as (
+            select work.id, work.source, work.key, work."offset"::bigint as place,
+                max(work."offset"::bigint) filter (
+                    where work.unavailable is null and (
+                        work.op in (''c'', ''d'')
+                        or concat_ws('' '', work.state, work.version, work.schema) = any(%3$L::text[])
+                    )
+                ) over (partition by work.source, work.key, work.partition) as whole
+            from warehouse.%1$I as work inner join again using (source, key)
+            where work.entity = %2$L and work.round > 0
+        ), numbered as (
+            select id, case when place < whole then 0 else row_number() over (
+                partition by source, key, place < whole order by place, id
+            ) end as round
+            from judged
+        ), changed as (
+            update warehouse.%1$I as work set round = numbered.round from numbered
+            where work.id = numbered.id and numbered.round <> 1
+            returning work.round
+        )
+        select coalesce(max(round), 1) from changed',
+        staged, entity,
+        array(
+            select shape ->> 'feed' from jsonb_array_elements(shapes) as shape
+            where (shape ->> 'whole')::boolean and shape ->> 'op' = 'u'
+        )
+    ) into _rounds;
+    return greatest(_rounds, 1);
+end $$;
+comment on function metl._warehouse_arrange(text, text, jsonb) is
+'Puts records about the same row into rounds, and says how many there are.';
+
+create or replace function metl._warehouse_recall(staged text, entity text, rounds int) returns int
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _rounds int;
+begin
+    execute format(
+        'with numbered as (
+            select work.id, row_number() over (partition by work.source, work.key order by work."offset"::bigint) as place
+            from warehouse.%1$I as work
+            where work.entity = %2$L and work.round = 0 and exists (
+                select from warehouse.%1$I as bad
+                where bad.entity = %2$L and bad.round = -1 and (bad.source, bad.key) = (work.source, work.key)
+            )
+        ), changed as (
+            update warehouse.%1$I as work set round = %3$s + numbered.place from numbered
+            where work.id = numbered.id returning work.round
+        )
+        select max(round) from changed', staged, entity, rounds
+    ) into _rounds;
+    return _rounds;
+end $$;
+comment on function metl._warehouse_recall(text, text, int) is
+'Where a record that brings all was rejected, those before it count: puts them into further rounds; null if there are '
+'none.';

@@ -1,0 +1,67 @@
+"""Records as metl warehouse stages them, merged without Spark."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+COLUMNS = (
+    "entity", "source", "key", "partition", "offset", "at", "op", "after", "unavailable", "state", "schema", "version",
+)  # fmt: skip
+JOB = "warehouse"
+
+
+@dataclass(frozen=True)
+class Staged:
+    entity: str
+    source: str
+    key: str | None
+    partition: int
+    offset: int
+    at: int
+    op: str
+    after: dict[str, Any] | None
+    state: int
+    version: int | None = 1
+    unavailable: tuple[str, ...] = ()
+
+    def row(self) -> list[str | None]:
+        after = None if self.after is None else json.dumps(self.after)
+        unavailable = json.dumps(self.unavailable) if self.unavailable else None
+        schema = None if self.version is None else self.source
+        numbers = (self.partition, self.offset, self.at)
+        version = None if self.version is None else str(self.version)
+        return [
+            self.entity, self.source, self.key, *map(str, numbers), self.op, after, unavailable, str(self.state),
+            schema, version,
+        ]  # fmt: skip
+
+
+def start(connection: psycopg.Connection) -> None:
+    connection.execute("select metl.start_job(%s, '/nowhere', gen_random_uuid())", [JOB])
+
+
+def merge(connection: psycopg.Connection, batch: Iterable[Staged]) -> int:
+    """How many were rejected."""
+    [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [JOB]).fetchall()
+    names = ", ".join(f'"{name}"' for name in COLUMNS)
+    entities = set()
+    with connection.cursor().copy(f"copy warehouse.{staged} ({names}) from stdin".encode()) as copy:
+        for record in batch:
+            copy.write_row(record.row())
+            entities.add(record.entity)
+    rejected = 0
+    for entity in sorted(entities):
+        [(counts,)] = connection.execute("select metl.merge_warehouse(%s, %s)", [JOB, entity]).fetchall()
+        rejected += counts["rejected"]
+    return rejected
+
+
+def table(connection: psycopg.Connection, name: str) -> list[tuple[str | None, ...]]:
+    """Every column as text, the rows by key: equal only if they are so byte for byte."""
+    cursor = connection.execute(f'select * from warehouse."{name}" limit 0'.encode())
+    columns = ", ".join(f'"{column.name}"::text' for column in cursor.description or [])
+    query = f'select {columns} from warehouse."{name}" order by _source, _key'
+    return connection.execute(query.encode()).fetchall()

@@ -1,0 +1,186 @@
+"""Whatever comes twice, late or in another order, the table is the one that the history of the rows defines."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from psycopg.conninfo import make_conninfo
+
+from tests.bulk.staging import Staged, merge, start, table
+from tests.conftest import scratch_database
+
+SOURCES = ("shop.a", "shop.b")
+# What each version of each source brings.
+BLOCKS = {1: ("x", "y", "z"), 2: ("x", "y"), 3: ("z",)}
+ALL = ("x", "y", "z")
+
+
+@pytest.fixture(scope="module")
+def connection(postgres: str, template: str) -> Iterator[psycopg.Connection]:
+    with (
+        scratch_database(postgres, template) as name,
+        psycopg.connect(make_conninfo(postgres, dbname=name), autocommit=True) as connection,
+    ):
+        typed = json.dumps([{"name": name, "type": "integer"} for name in ALL])
+        connection.execute("select metl.add_entity_version('thing', 1, %s)", [typed])
+        for source in SOURCES:
+            for version, block in BLOCKS.items():
+                connection.execute("select metl.add_schema_version(%s, %s, %s)", [source, version, typed])
+                mapping = json.dumps({name: name for name in block})
+                connection.execute("select metl.set_block(%s, %s, 'thing', 1, %s)", [source, version, mapping])
+        start(connection)
+        yield connection
+
+
+@dataclass
+class Row:
+    """As the model has it: the value of each column and the offset that wrote it."""
+
+    partition: int
+    offset: int = -1
+    at: int = 0
+    deleted: bool = True
+    version: int | None = None
+    values: dict[str, int | None] = field(default_factory=lambda: dict.fromkeys(ALL))
+    written: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ALL, -1))
+
+    def take(self, record: Staged) -> None:
+        brought = ALL if record.op in "cd" else [n for n in BLOCKS[record.version or 1] if n not in record.unavailable]
+        for name in brought:
+            self.values[name] = (record.after or {}).get(name)
+            self.written[name] = record.offset
+        self.offset, self.at, self.version = record.offset, record.at, record.version
+        self.deleted = record.op == "d"
+
+    def empty(self) -> None:
+        self.deleted = True
+        self.values = dict.fromkeys(ALL)
+        self.written = dict.fromkeys(ALL, self.offset)
+
+    def cells(self, source: str, key: str, state: int) -> tuple[str | None, ...]:
+        kept = {name: at for name, at in self.written.items() if at != self.offset}
+        said = (
+            source, json.dumps(json.loads(key)), self.partition, self.offset, self.at, str(self.deleted).lower(), state,
+            source if self.version else None, self.version,
+            json.dumps(dict(sorted(kept.items()))) if kept else None, *(self.values[name] for name in ALL),
+        )  # fmt: skip
+        return tuple(None if each is None else str(each) for each in said)
+
+
+@dataclass
+class History:
+    records: list[Staged]
+    rows: dict[tuple[str, str], Row]
+    state: int
+
+    def expected(self) -> list[tuple[str | None, ...]]:
+        return [row.cells(*at, self.state) for at, row in sorted(self.rows.items())]
+
+
+@st.composite
+def histories(draw: st.DrawFn, state: int) -> History:
+    """What can happen to a few rows: they are created, changed, deleted, created again, and truncated now and then."""
+    rows: dict[tuple[str, str], Row] = {}
+    records: list[Staged] = []
+    offsets: dict[tuple[str, int], int] = {}
+    for at in range(1, draw(st.integers(1, 25)) + 1):
+        source, number = draw(st.sampled_from(SOURCES)), draw(st.integers(1, 3))
+        partition, key = number % 2, f'{{"id":{number}}}'
+        offset = offsets[source, partition] = offsets.get((source, partition), -1) + draw(st.integers(1, 3))
+        row = rows.get((source, key))
+        alive = row is not None and not row.deleted
+        version = draw(st.sampled_from(list(BLOCKS)))
+        op = draw(st.sampled_from(["u", "u", "r", "d", "d", "t"] if alive else ["c"]))
+        after = {name: at for name in BLOCKS[version] if draw(st.booleans())} if op in "cru" else None
+        lost = [name for name in BLOCKS[version] if name not in (after or {})] if op == "u" else []
+        unavailable = tuple(draw(st.lists(st.sampled_from(lost), unique=True))) if lost else ()
+        tombstone = op == "d" and draw(st.booleans())
+        record = Staged(
+            "thing", source, None if op == "t" else key, partition, offset, at, op, after, state,
+            None if tombstone else version, unavailable,
+        )  # fmt: skip
+        if op == "t":
+            record = Staged("thing", source, "null", partition, offset, at, op, None, state, version)
+            for (where, _), each in rows.items():
+                if where == source and not each.deleted:
+                    each.empty()
+        else:
+            rows.setdefault((source, key), Row(partition)).take(record)
+        records.append(record)
+    return History(records, rows, state)
+
+
+@pytest.fixture(scope="module")
+def state(connection: psycopg.Connection) -> int:
+    [(state,)] = connection.execute("select metl.current_state()").fetchall()
+    return int(state)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_order_any_batches(connection: psycopg.Connection, state: int, data: st.DataObject) -> None:
+    history = data.draw(histories(state))
+    again = data.draw(st.lists(st.sampled_from(history.records), max_size=10))
+    order = data.draw(st.permutations(history.records + again))
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(order)), max_size=4)))
+    with connection.transaction(force_rollback=True):
+        for begin, end in zip([0, *cuts], [*cuts, len(order)], strict=True):
+            assert merge(connection, order[begin:end]) == 0
+        assert table(connection, "thing") == history.expected()
+        merge(connection, history.records)
+        assert table(connection, "thing") == history.expected()
+
+
+def one(state: int, offset: int, op: str = "c", key: str = '{"id":1}', **more: Any) -> Staged:
+    after = more.pop("after", {"x": 1, "y": 2, "z": 3})
+    return Staged("thing", "shop.a", key, 0, offset, offset, op, after, state, **more)
+
+
+def test_what_does_not_fit_is_rejected_and_the_rest_goes_on(connection: psycopg.Connection, state: int) -> None:
+    batch = [
+        one(state, 1),
+        one(state, 2, "u", after={"x": 5, "y": 6, "z": "a lot"}),
+        one(state, 3, key='{"id":2}', after={"x": "9223372036854775808"}),
+        one(state, 4, key='{"id":3}', after={"x": "1.5"}),
+        one(state, 5, key='{"id":4}', after={"x": 1e3}),
+        one(state, 6, "u", key="null"),
+        one(state, 7, "x", key='{"id":5}'),
+    ]
+    with connection.transaction(force_rollback=True):
+        assert merge(connection, batch) == 5
+        rows = connection.execute("select _key ->> 'id', x, y from warehouse.thing order by 1").fetchall()
+        # The row stays as it was before what was rejected.
+        assert rows == [("1", 1, 2), ("4", 1000, None)]
+        reasons = connection.execute('select "offset", reason from warehouse._rejected order by 1').fetchall()
+        assert [offset for offset, _ in reasons] == [2, 3, 4, 6, 7]
+        assert "a lot" in reasons[0][1]
+        before = table(connection, "thing"), table_of_rejected(connection)
+        merge(connection, batch)
+        assert (table(connection, "thing"), table_of_rejected(connection)) == before
+
+
+def table_of_rejected(connection: psycopg.Connection) -> list[tuple[Any, ...]]:
+    return connection.execute('select * from warehouse._rejected order by "offset"').fetchall()
+
+
+def test_records_without_a_key_are_rows_of_their_own(connection: psycopg.Connection, state: int) -> None:
+    with connection.transaction(force_rollback=True):
+        batch = [one(state, 1, key="null"), one(state, 2, key="null"), one(state, 2, key="null")]
+        assert merge(connection, batch) == 0
+        assert connection.execute("select _offset from warehouse.thing order by 1").fetchall() == [(1,), (2,)]
+
+
+def test_a_message_that_is_mapped_anew_replaces_what_it_brought(connection: psycopg.Connection, state: int) -> None:
+    """By a later state, which no longer maps z."""
+    with connection.transaction(force_rollback=True):
+        merge(connection, [one(state, 1)])
+        connection.execute("select metl.set_block('shop.a', 1, 'thing', 1, '{\"x\": \"x\"}')")
+        merge(connection, [one(state + 1, 1, after={"x": 7})])
+        assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]
+        merge(connection, [one(state, 1)])
+        assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]

@@ -1,0 +1,216 @@
+"""Offsets, reprocessing and comparing states: the same messages once more, where they were."""
+
+import json
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+from confluent_kafka import Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
+
+from map_again import under
+from mapper.control import jdbc
+from mapper.settings import Settings
+from metl.state_diff import Comparison, compare, outcomes
+from tests.letters.commands import run
+from tests.live.job import run as run_mapper
+from tests.live.running import Place, Record, State, build_marts, key, row
+from tests.live.running import run as run_apart
+
+pytestmark = pytest.mark.timeout(600)
+
+ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name", "city")]
+# An hour ago: Kafka throws away what is older than a week.
+BEGAN = int(time.time() * 1000) - 3_600_000
+FIRST, SECOND = 6, 4
+
+
+@dataclass
+class Story:
+    place: Place
+    shop: str
+    states: list[State] = field(default_factory=list)
+    done: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
+    compared: Comparison = field(default_factory=Comparison)
+    #: What was sent by then.
+    seen: dict[str, dict[int, list[Record]]] = field(default_factory=dict)
+
+    def command(self, name: str, *words: str, **changes: str) -> None:
+        self.done[name] = run(self.place, *words, **changes)
+
+    def said(self, name: str) -> Any:
+        assert self.done[name].returncode == 0, self.done[name].stderr
+        return json.loads(self.done[name].stdout)
+
+    def reset(self, name: str, *words: str) -> None:
+        self.command(name, "offsets", "reset", "map", "--why", "a test", *words)
+
+    def look(self, name: str) -> None:
+        found: dict[int, list[Record]] = defaultdict(list)
+        for record in self.place.sent():
+            found[record.origin[2]].append(record)
+        self.seen[name] = {offset: sorted(records, key=lambda each: each.state) for offset, records in found.items()}
+
+    def map(self, session: SparkSession, count: int) -> None:
+        run_mapper(
+            session, self.place, rf"{self.place.name}\..*", job="map", trigger="real-time", until=count, starts=3
+        )
+
+
+def send(place: Place, topic: str, numbers: range) -> None:
+    producer = Producer({"bootstrap.servers": place.kafka})
+    for number in numbers:
+        value = row(1, id=number, name=f"name {number}", city="same")
+        producer.produce(topic, value, key(number), timestamp=BEGAN + number)
+    assert producer.flush(30) == 0
+
+
+@pytest.fixture(scope="module")
+def story(place: Place, session: SparkSession) -> Iterator[Story]:
+    told = Story(place, place.topic("shop", 1))
+    place.call("add_schema_version", told.shop, 1, ATTRIBUTES, {"global_id": 1})
+    place.call("add_entity_version", "person", 1, [{"name": name, "type": "string"} for name in ("number", "label")])
+    mappings = [{"number": "id", "label": "name"}, {"number": "id", "label": "city"}]
+    told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[0]))
+    build_marts(place.dsn, place.folder)
+    send(place, told.shop, range(FIRST))
+    told.map(session, FIRST)
+    told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[1]))
+    send(place, told.shop, range(FIRST, FIRST + SECOND))
+    told.map(session, SECOND)
+    told.look("mapped")
+
+    since = ("reprocess", "--since-state", str(told.states[0]), "--why", "a better label")
+    told.command("plan", *since)
+    topics = ("--prefix", place.prefix, "--dead-letters", place.dead)
+    told.done["reprocessed"] = run_apart(place, *since, *topics, "--yes", "--json", patience=240)
+    told.command("nothing left", *since, "--json")
+    told.look("reprocessed")
+    told.compared = compared(told, session)
+    try_offsets(told, session)
+    yield told
+
+
+def compared(told: Story, session: SparkSession) -> Comparison:
+    settings = Settings(
+        topics="x", job="diff", checkpoint="none", brokers=told.place.kafka, prefix=told.place.prefix, replays=None
+    )
+    with psycopg.connect(told.place.job_dsn) as connection:
+        reading = jdbc(connection)
+    ranges = [(told.shop, 0, 0, FIRST + SECOND)]
+    old, new = (outcomes(under(session, settings, reading, state, ranges), told.place.prefix) for state in told.states)
+    return compare(old, new, 2)
+
+
+def try_offsets(told: Story, session: SparkSession) -> None:
+    place = told.place
+    told.command("show", "offsets", "show", "map", "--json")
+    told.command("no job", "offsets", "show", "mapp")
+    told.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
+    told.reset("beyond", "--topic", told.shop, "--partition", "0", "--offset", "99", "--yes")
+    told.reset("no topic", "--to", '{"shopp": {"0": 1}}', "--yes")
+    told.reset("nonsense", "--to", "{1}", "--yes")
+    admin = AdminClient({"bootstrap.servers": place.kafka})
+    [done] = admin.delete_records([TopicPartition(told.shop, 0, 3)]).values()
+    done.result(30)
+    told.reset("gone", "--to", json.dumps({told.shop: {"0": 2}}), "--yes")
+    with psycopg.connect(place.dsn, autocommit=True) as other:
+        other.execute("select metl.start_job('map', %s, gen_random_uuid())", [str(place.folder / "map")])
+        told.reset("running", "--to", "earliest", "--yes")
+    told.reset("done", "--to", json.dumps({told.shop: {"0": 7}}), "--yes", "--json")
+    told.map(session, 3)
+    told.look("reset")
+
+
+def test_only_what_old_cells_mapped_is_planned(story: Story) -> None:
+    done = story.done["plan"]
+    assert done.returncode == 2 and "Map 6 messages again? Add --yes" in done.stderr
+    assert done.stdout.splitlines()[-1].split() == [story.shop, "0", "0", "5", "6", str(story.states[0])]
+
+
+def test_it_is_mapped_again_where_it_was_and_only_once(story: Story) -> None:
+    said = story.said("reprocessed")
+    assert (said["messages"], said["mapped"], said["gone"]) == (FIRST, FIRST, 0)
+    for offset, records in story.seen["reprocessed"].items():
+        states = story.states if offset < FIRST else story.states[1:]
+        assert [record.state for record in records] == states
+        assert records[-1].said["after"] == {"number": offset, "label": "same"}
+        assert len({record.key for record in records}) == 1
+    assert len(story.seen["reprocessed"]) == FIRST + SECOND
+    assert story.said("nothing left")["ranges"] == []
+
+
+def test_it_is_recorded_as_a_job_and_an_operation(story: Story) -> None:
+    job = story.place.job("reprocess")
+    assert (job["status"], job["rows_in"], job["rows_out"], job["states_behind"]) == ("stopped", FIRST, FIRST, 0)
+    [operation] = story.place.rows("select * from metl.operations where kind = 'reprocess'")
+    assert (operation["why"], operation["outcome"]) == ("a better label", {"messages": FIRST})
+
+
+def test_two_states_are_compared(story: Story) -> None:
+    found = story.compared
+    assert (found.messages, found.differing) == (FIRST + SECOND, FIRST + SECOND)
+    [(difference, count)] = found.counts.items()
+    assert (difference.entity, difference.attribute, difference.change) == ("person", "label", "changed (after)")
+    assert count == FIRST + SECOND
+    assert found.examples[difference] == [
+        ((story.shop, 0, 0), "name 0", "same"),
+        ((story.shop, 0, 1), "name 1", "same"),
+    ]
+
+
+def test_the_matrix_of_now_is_that_of_the_current_state(story: Story) -> None:
+    """What diff-replay reads, beside what mappers read."""
+    from mapper.matrix import query
+
+    job = story.place.job("map")
+    with psycopg.connect(story.place.dsn) as connection:
+        connection.execute("update metl.job set stop_requested = false")
+        now = set(connection.execute(query("map", str(job["instance"])).encode()).fetchall())
+        then = set(connection.execute("select * from metl.matrix_at(metl.current_state())").fetchall())
+        connection.rollback()
+    assert now == then and len(now) > 3
+
+
+def test_offsets_are_shown(story: Story) -> None:
+    [shop] = story.said("show")
+    assert shop == {
+        "topic": story.shop, "partition": 0, "committed": 10, "earliest": 0, "latest": 10, "to_go": 0,
+    }  # fmt: skip
+
+
+def test_a_reset_is_seen_before_it_is_done(story: Story) -> None:
+    done = story.done["not agreed"]
+    assert done.returncode == 2 and "read 5 messages again and skip 0? Add --yes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("no job", "There is no job 'mapp'. Did you mean 'map'?"),
+        ("beyond", "is beyond its end, which is 10."),
+        ("no topic", "This job does not read topic 'shopp'."),
+        ("nonsense", "--to '{1}' is not as"),
+        ("gone", "is gone: it begins at 3."),
+        ("running", "Job map runs. Stop it first with: metl jobs stop map"),
+    ],
+)
+def test_what_cannot_be_reset(story: Story, name: str, sentence: str) -> None:
+    done = story.done[name]
+    assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
+
+
+def test_the_job_goes_on_from_there(story: Story) -> None:
+    assert story.said("done")["repeated"] == 3
+    before, after = story.seen["reprocessed"], story.seen["reset"]
+    more = {offset: len(after[offset]) - len(before[offset]) for offset in after}
+    assert more == {offset: int(offset >= 7) for offset in range(FIRST + SECOND)}
+    [operation] = story.place.rows("select * from metl.operations where kind = 'reset'")
+    assert operation["why"] == "a test" and operation["outcome"]["batch"] > 0

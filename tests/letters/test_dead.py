@@ -1,0 +1,261 @@
+"""Dead letters are collected once, sent again where they were, and by themselves when a state knows them."""
+
+import json
+import signal
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from tests.letters.commands import run
+from tests.live.job import run as run_mapper
+from tests.live.running import (
+    METL,
+    Place,
+    Record,
+    await_true,
+    build_marts,
+    environment,
+    job_role,
+    key,
+    read,
+    row,
+)
+from tests.live.running import run as run_apart
+
+pytestmark = pytest.mark.timeout(600)
+
+ATTRIBUTES = [{"name": "id", "type": "int32"}, {"name": "name", "type": "string"}]
+OTHERS = [("a", b"1"), ("__connect.errors.topic", b"elsewhere"), ("a", b"2"), ("none", None)]
+# An hour ago: Kafka throws away what is older than a week.
+EVENT_AT = int(time.time() * 1000) - 3_600_000
+
+
+@dataclass
+class Story:
+    place: Place
+    shop: str
+    events: str
+    #: What the commands said, by what they were.
+    said: dict[str, Any] = field(default_factory=dict)
+    done: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
+
+    def letters(self) -> dict[str, dict[str, Any]]:
+        """By the position that they are from."""
+        found = self.place.rows("select * from metl.dead_letters")
+        return {f"{letter['topic'].split('.')[-1]} {letter['message_offset']}": letter for letter in found}
+
+    def command(self, name: str, *words: str, **changes: str) -> None:
+        # Collecting takes signals, and so a process of its own.
+        start = run_apart if "collect" in words else run
+        done = start(self.place, "dead", *words, **changes)  # type: ignore[arg-type]
+        self.done[name] = done
+        if "--json" in words and done.returncode == 0:
+            self.said[name] = json.loads(done.stdout)
+
+    def topics(self) -> tuple[str, ...]:
+        return ("--dead-letters", self.place.dead, "--replays", self.place.replays)
+
+
+def send(place: Place, topic: str, value: bytes | None, headers: Any = None, timestamp: int = 0) -> None:
+    producer = Producer({"bootstrap.servers": place.kafka})
+    producer.produce(topic, value, key(1), headers=headers, timestamp=timestamp)
+    assert producer.flush(30) == 0
+
+
+@pytest.fixture(scope="module")
+def story(place: Place, session: SparkSession) -> Iterator[Story]:
+    told = Story(place, place.topic("shop", 1), place.topic("events", 1))
+    lay_out(told)
+    for value in (row(1, id=1, name="known"), row(2, id=2, name="unknown"), b"malformed"):
+        send(place, told.shop, value)
+    send(place, told.shop, row(2, id=3, name="with headers"), OTHERS)
+    send(place, told.events, json.dumps({"schemaId": 2, "payload": {"id": 4}}).encode(), timestamp=EVENT_AT)
+    pattern = rf"{place.name}\..*"
+    run_mapper(session, place, pattern, job="map")
+    look_at(told)
+
+    malformed = str(told.letters()["shop 2"]["letter"])
+    told.command("not agreed", "replay", malformed, "--why", "a test", "--replays", place.replays)
+    words = ("replay", malformed, "--why", "a test", "--replays", place.replays, "--yes", "--json")
+    told.command("replay", *words)
+    # One of a topic that this mapper does not read.
+    other = [("__connect.errors.topic", b"other"), ("__connect.errors.partition", b"0")]
+    send(place, place.replays, b"theirs", [*other, ("__connect.errors.offset", b"0")])
+    place.call("add_schema_version", told.shop, 2, ATTRIBUTES, {"global_id": 2})
+    watch = subprocess.Popen(
+        [*METL, "dead", "collect", "--watch", "--json", *told.topics()],
+        env=environment(place),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        await_true(lambda: bool(place.job("collect").get("running")), "a collector that runs")
+        told.command("second", "collect", *told.topics())
+        # It stops when it has seen the malformed one and the three that are sent by themselves.
+        run_mapper(session, place, pattern, job="map", trigger="real-time", until=4, starts=3)
+        await_true(lambda: told.letters()["shop 2"]["times"] == 2, "the letter that fails again")
+        watch.send_signal(signal.SIGTERM)
+        out, err = watch.communicate(timeout=30)
+        told.done["watch"] = subprocess.CompletedProcess([], watch.returncode, out, err)
+    finally:
+        watch.kill()
+    told.command(
+        "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--most", "1", "--yes"
+    )
+    yield told
+
+
+def lay_out(told: Story) -> None:
+    place = told.place
+    place.call("add_schema_version", told.shop, 1, ATTRIBUTES, {"global_id": 1})
+    place.call("add_entity_version", "person", 1, [{"name": "number", "type": "int32"}])
+    place.call("set_block", told.shop, 1, "person", 1, {"number": "id"})
+    place.call("set_topic", told.events, "ext_json", "flat", told.shop)
+    build_marts(place.dsn, place.folder)
+
+
+def look_at(told: Story) -> None:
+    place = told.place
+    told.command("first", "collect", *told.topics(), "--json")
+    told.command("again", "collect", *told.topics(), "--json")
+    told.command("counts", "--json")
+    told.command("unknown", "list", "--reason", "unknown_version", "--topic", f"{place.name}.s*", "--json")
+    with job_role(place.dsn, "metl_steward") as steward, job_role(place.dsn, "metl_reader") as reader:
+        letter = str(told.letters()["shop 3"]["letter"])
+        told.command("steward", "show", letter, "--json", METL_DSN=steward)
+        told.command("reader", "show", letter, METL_DSN=reader)
+        told.command("forbidden", "replay", letter, "--why", "a test", "--yes", METL_DSN=reader)
+        told.command("no collector", "collect", METL_JOB_DSN=reader)
+
+
+def records(story: Story) -> dict[str, list[Record]]:
+    """What came out, by the position of what came in."""
+    found: dict[str, list[Record]] = defaultdict(list)
+    for record in sorted(story.place.sent(), key=lambda record: not record.is_dead):
+        said = {name: value.decode() for name, value in record.headers}
+        prefix = "__connect.errors." if record.is_dead else "metl."
+        found[f"{said[f'{prefix}topic'].split('.')[-1]} {said[f'{prefix}offset']}"].append(record)
+    return found
+
+
+def test_each_letter_is_collected_once(story: Story) -> None:
+    assert story.said["first"] == {"came": 4, "new": 4, "sent": 0}
+    assert story.said["again"] == {"came": 0, "new": 0, "sent": 0}
+    assert set(story.letters()) == {"shop 1", "shop 2", "shop 3", "events 0"}
+
+
+def test_they_are_counted_and_found(story: Story) -> None:
+    assert sum(count["letters"] for count in story.said["counts"]) == 4
+    assert {(letter["reason"], letter["ref"]) for letter in story.said["unknown"]} == {
+        ("unknown_version", "global_id 2")
+    }
+    assert len(story.said["unknown"]) == 2
+
+
+def test_what_a_letter_says_is_for_stewards(story: Story) -> None:
+    shown = story.said["steward"]
+    assert json.loads(shown["value"]) == json.loads(row(2, id=3, name="with headers"))
+    assert shown["headers"] == [[name, value.decode() if value else None] for name, value in OTHERS]
+    assert "with headers" not in story.done["reader"].stdout
+    assert "is for members of metl_steward" in story.done["reader"].stdout
+    assert "Grant it metl_steward" in story.done["forbidden"].stderr
+    assert "Make it a member of metl_job" in story.done["no collector"].stderr
+
+
+def test_nothing_is_sent_that_nobody_agreed_to(story: Story) -> None:
+    done = story.done["not agreed"]
+    assert done.returncode == 2 and "Add --yes to do it" in done.stderr and "malformed" in done.stdout
+
+
+def test_what_is_sent_by_hand_is_recorded(story: Story) -> None:
+    assert story.said["replay"]["sent"] == 1
+    [operation] = story.place.rows("select * from metl.operations where why = 'a test'")
+    assert (operation["kind"], operation["outcome"]) == ("replay", {"letters": 1})
+
+
+def test_a_letter_that_fails_again_is_the_same_letter(story: Story) -> None:
+    letter = story.letters()["shop 2"]
+    assert (letter["status"], letter["times"], letter["replays"]) == ("dead", 2, 1)
+    first, second = records(story)["shop 2"]
+    assert (first.key, first.value) == (second.key, second.value)
+    assert [record.header("__metl.replay.count") for record in (first, second)] == ["0", "1"]
+    assert [name for name, _ in first.headers] == [name for name, _ in second.headers]
+
+
+@pytest.mark.parametrize("position", ["shop 1", "shop 3", "events 0"])
+def test_a_letter_that_has_become_known_is_mapped_where_it_was(story: Story, position: str) -> None:
+    dead, mapped = records(story)[position]
+    assert dead.is_dead and not mapped.is_dead
+    assert mapped.header("metl.version") == "2" and mapped.state > dead.state
+    assert story.letters()[position]["status"] == "sent"
+
+
+def test_the_time_of_an_event_stays(story: Story) -> None:
+    _, mapped = records(story)["events 0"]
+    assert mapped.said["ts_ms"] == EVENT_AT and mapped.said["after"] == {"number": 4}
+
+
+def test_headers_stay_as_they_were(story: Story) -> None:
+    dead = records(story)["shop 3"][0]
+    assert [(name, value or None) for name, value in dead.headers[: len(OTHERS)]] == OTHERS
+    [replayed] = [
+        record for record in read(story.place.kafka, story.place.replays.__eq__) if b"with" in (record.value or b"")
+    ]
+    assert [(name, value or None) for name, value in replayed.headers[: len(OTHERS)]] == OTHERS
+
+
+def test_letters_of_other_topics_are_left_to_other_mappers(story: Story) -> None:
+    assert story.place.job("map")["rows_in"] == 4
+    assert not [position for position in records(story) if position.startswith("other")]
+
+
+def test_what_was_sent_by_itself_is_recorded(story: Story) -> None:
+    found = story.place.rows("select about, outcome from metl.operations where why like 'State%%' order by operation")
+    assert {operation["about"]["automatic"] for operation in found} == {True}
+    assert sum(operation["outcome"]["letters"] for operation in found) == 3
+
+
+def test_one_collector_at_a_time(story: Story) -> None:
+    assert story.done["second"].returncode == 1
+    assert "Job 'collect' is already running" in story.done["second"].stderr
+    watch = story.done["watch"]
+    assert watch.returncode == 0 and json.loads(watch.stdout)["sent"] == 3, watch.stderr
+    assert story.place.job("collect")["status"] == "stopped"
+
+
+def test_no_letter_is_sent_for_ever(story: Story) -> None:
+    done = story.done["too often"]
+    assert done.returncode == 2
+    assert "1 were sent 1 times already" in done.stderr and "--force" in done.stderr
+
+
+def test_what_is_given_up_leaves_a_trace(story: Story) -> None:
+    letter = story.letters()["shop 2"]["letter"]
+    done = run(story.place, "dead", "give-up", str(letter), "--purge", "--why", "hopeless", "--yes")
+    assert done.stdout.endswith("1 letters were given up.\n"), done.stderr
+    kept = story.letters()["shop 2"]
+    assert (kept["status"], kept["is_purged"], kept["value_bytes"]) == ("given_up", True, None)
+    [operation] = story.place.rows("select * from metl.operations where operation = %s", kept["operation"])
+    assert (operation["kind"], operation["why"]) == ("give_up", "hopeless")
+    done = run(story.place, "dead", "replay", str(letter), "--force", "--why", "a test", "--yes")
+    assert done.returncode == 2 and "None of 1 letters can be sent" in done.stderr
+
+
+def test_letters_that_are_not_there(story: Story) -> None:
+    for words, sentence in (
+        (["show", "999"], "There is no dead letter 999."),
+        (["replay", "--why", "x", "--reason", "malfomed"], "Did you mean 'malformed'?"),
+        (["replay", "--why", "x"], "Say which letters"),
+        (["replay", "--why", " ", "--reason", "unknown_version", "--yes"], "Nobody said why"),
+        (["list", "--since", "yesterday"], "--since 'yesterday' is no moment"),
+    ):
+        done = run(story.place, "dead", *words)
+        assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
