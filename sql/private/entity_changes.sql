@@ -36,7 +36,8 @@ as $$
         select compared.position, compared.name, difference.*
         from compared
         cross join lateral (
-            select 'added', null, compared.type where compared.previous_name is null
+            -- What it says to be renamed from is not there.
+            select 'added', compared.renamed_from, compared.type where compared.previous_name is null
             union all
             select 'renamed', compared.previous_name, compared.name where compared.previous_name <> compared.name
             union all

@@ -167,7 +167,7 @@ def test_losses_have_to_be_meant(person: Model) -> None:
     before = person.state()
     result = person.metl("cdm", "apply", "--no-publish", person.file(AFTER))
     assert (result.exit_code, result.stdout) == (2, "")
-    assert "Nothing was changed: 5 cells are lost, see `metl cdm plan`. If that is meant, give --yes." in result.stderr
+    assert "5 cells will be lost. Go on? Add --yes to do it; nothing was done." in result.stderr
     assert person.state() == before
 
 
@@ -197,7 +197,7 @@ def test_what_only_the_database_has_is_left_alone_unless_it_is_to_go(person: Mod
     assert "person  only in the database, version 1; left alone\n" in person.said("cdm", "plan", person.file(other))
     assert "Only in the database, and left alone: person.\n" in person.apply(other)
     result = person.metl("cdm", "apply", "--no-publish", "--delete", person.file(other))
-    assert result.exit_code == 2 and "10 cells are lost" in result.stderr
+    assert result.exit_code == 2 and "10 cells will be lost" in result.stderr
     assert "person  only in the database, version 1; deleted\n  10 cells lost:" in person.said(
         "cdm", "plan", "--delete", person.file(other)
     )
@@ -213,7 +213,7 @@ def test_under_policy_confirm_an_update_waits(person: Model) -> None:
     assert "person  version 1 → 2, which would wait as a plan\n" in person.said("cdm", "plan", person.file(text))
     before = person.state()
     said = person.apply(text)
-    assert "person  version 2 would lose 5 cells and waits as plan 1: select metl.confirm_plan(1) or" in said
+    assert "person  version 2 would lose 5 cells and waits as plan 1. Decide with: metl plans confirm 1" in said
     assert person.rows("select entity from metl.entity_versions where added > %s", before) == [("order",)]
     # It waits once.
     assert [step["outcome"] for step in planned(person, text)] == ["waits", "unchanged"]
@@ -255,6 +255,13 @@ attributes: []
     assert [problem["line"] for problem in found["problems"]] == [2, 5]
 
 
+def test_a_plan_warns_of_what_is_not_as_it_seems(gate: Model) -> None:
+    text = BEFORE.replace("name: mail", "renamed_from: mial, name: email") + "---\nentity: sales order\nattributes: []"
+    shown = gate.said("cdm", "plan", gate.file(text))
+    assert "  + email  string; there is no 'mial' that it could be renamed from\n" in shown
+    assert "  No topic can be named cdm.sales order: its messages would become dead letters.\n" in shown
+
+
 def test_a_reader_may_plan_and_export_but_not_apply(person: Model) -> None:
     file = person.file(AFTER)
     assert person.metl("cdm", "plan", file, dsn=person.reader).exit_code == 0
@@ -276,3 +283,8 @@ def test_an_export_of_what_sql_made_is_unchanged(model: Model) -> None:
     assert model.said("cdm", "plan", "--check", folder).endswith("\n3 unchanged.\n")
     assert model.said("cdm", "plan", "--check", model.file(model.said("cdm", "export"))).endswith("\n3 unchanged.\n")
     assert "[bold]" in model.said("cdm", "plan", folder)
+
+
+def test_what_an_entity_means_is_shown(gate: Model) -> None:
+    assert gate.said("entities", "person").startswith("person version 1: Somebody we know\n")
+    assert json.loads(gate.said("entities", "person", "--json"))["description"] == "Somebody we know"

@@ -57,10 +57,11 @@ def test_losses_are_shown_and_asked_for(model: Model) -> None:
     feed(model)
     before = model.state()
     terminal = Terminal(model, "cdm", "apply", "--no-publish", model.file(AFTER))
-    terminal.await_text("5 cells are lost. Go on? [y/N]: ")
+    terminal.await_text("5 cells will be lost. Go on? [y/N]: ")
     assert "version 1 → 2" in re.sub(r"\x1b\[[0-9;]*m", "", terminal.shown)
     terminal.type("n\n")
-    assert terminal.end() == 1
+    assert terminal.end() == 2
+    assert "Nothing was done." in terminal.shown
     assert model.state() == before
 
 
@@ -68,7 +69,7 @@ def test_nothing_is_lost_that_was_not_shown(model: Model) -> None:
     """Between the question and the answer somebody else maps one more cell, which would be lost too."""
     feed(model)
     terminal = Terminal(model, "cdm", "apply", "--no-publish", model.file(AFTER))
-    terminal.await_text("5 cells are lost. Go on? [y/N]: ")
+    terminal.await_text("5 cells will be lost. Go on? [y/N]: ")
     model.call("set_block", "bank", 7, "person", 1, {"number": "id", "fax": "fax", "born": "birthday"})
     before = model.state()
     terminal.type("y\n")

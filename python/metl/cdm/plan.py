@@ -1,6 +1,7 @@
 """What the files would change, as the database sees it."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -25,6 +26,8 @@ PLAN = """
 select plan_id from metl.plans
 where kind = 'entity_version' and name = %s and version = %s and decision = 'waiting'
 """
+#: What Kafka takes for the name of a topic.
+TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True)
@@ -68,19 +71,25 @@ class Step:
         if self.outcome == "frozen":
             return (
                 f"A mapping to entity {self.entity!r} is frozen, and a new version would end it. "
-                "See metl.policies, and set another policy first with metl.set_policy."
+                "Set another policy first; metl policy shows which."
             )
         if self.outcome == "blocked":
             return (
-                f"Entity {self.entity!r} has another update that waits as plan {self.plan_id}. Decide it first: "
-                f"select metl.confirm_plan({self.plan_id}) or metl.reject_plan({self.plan_id})."
+                f"Entity {self.entity!r} has another update that waits as plan {self.plan_id}. Decide it first, "
+                f"with metl plans confirm {self.plan_id} or metl plans reject {self.plan_id}."
             )
         return None
+
+    @property
+    def warning(self) -> str | None:
+        if self.version is None or TOPIC.fullmatch(f"cdm.{self.entity}"):
+            return None
+        return f"No topic can be named cdm.{self.entity}: its messages would become dead letters."
 
     def as_json(self) -> dict[str, Any]:
         said = asdict(self)
         del said["draft"]
-        return said
+        return {**said, "warning": self.warning}
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,14 @@ from metl.cdm import files
 from metl.cdm import plan as planning
 from metl.cdm import publish as publishing
 from metl.cdm.schema import entity_versions
+from metl.cli.asking import agree, yes_option
 from metl.cli.cdm_display import show_applied, show_plan
-from metl.cli.display import console, print_json
+from metl.cli.display import counted, json_option, print_json, printable, say
 from metl.database import address, one_change, one_state
-from metl.errors import BadInput, MetlError
+from metl.errors import MetlError
 from metl.problems import Wrong
 
 path_argument = click.argument("path", type=click.Path(path_type=Path), default="cdm")
-json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
 delete_option = click.option("--delete", is_flag=True, help="Also delete the entities that only the database has.")
 
 
@@ -81,7 +81,7 @@ def plan(context: click.Context, path: Path, check: bool, check_losses: bool, de
 
 @cdm.command()
 @path_argument
-@click.option("--yes", is_flag=True, help="Do not ask before mappings are lost; for scripts.")
+@yes_option
 @delete_option
 @click.option("--no-publish", is_flag=True, help="Leave the registry alone.")
 @json_option
@@ -98,21 +98,26 @@ def apply(context: click.Context, path: Path, yes: bool, delete: bool, no_publis
         steps = _planned(path, delete)
     planning.refuse(steps)
     lost = planning.lost_without_being_asked(steps)
-    if lost and not yes:
-        _ask(steps, lost, as_json)
+    if lost and not yes and not as_json and sys.stdin.isatty():
+        show_plan(steps)
+    if lost:
+        agree(f"{counted(lost, 'cell')} will be lost. Go on?", yes)
     with one_change(address()) as connection:
         applied = _apply(connection, path, delete, steps)
-    if as_json:
-        print_json({"applied": [asdict(each) for each in applied]})
-    else:
+    if not as_json:
         show_applied(steps, applied)
-    if no_publish:
-        return
+    published, failure = None, None
     try:
-        published = _publish()
+        published = None if no_publish else _publish()
     except MetlError as error:
-        raise MetlError(f"The entities are applied, but not published. {error} Then run: metl cdm publish") from None
-    _tell(published, as_json)
+        failure = f"The entities are applied, but not published. {error} Then run: metl cdm publish"
+    if as_json:
+        said = None if published is None else _said(published.new)
+        print_json({"applied": [asdict(each) for each in applied], "published": said})
+    if failure is not None:
+        raise MetlError(failure)
+    if published is not None:
+        _tell(published, as_json)
 
 
 @cdm.command()
@@ -138,7 +143,7 @@ def export(output: Path | None) -> None:
         click.echo(exporting.as_yaml(entities), nl=False)
     else:
         written = exporting.write(entities, output)
-        console.print(f"{len(written)} entities are in {output}.", markup=False)
+        say(f"{len(written)} entities are in {output}.")
 
 
 @contextlib.contextmanager
@@ -162,15 +167,6 @@ def _planned(path: Path, delete: bool) -> list[planning.Step]:
 
 def _plan(connection: psycopg.Connection, path: Path, delete: bool) -> list[planning.Step]:
     return planning.plan(connection, files.read(path, files.Types.of(connection)), delete)
-
-
-def _ask(steps: Sequence[planning.Step], lost: int, as_json: bool) -> None:
-    cells = "1 cell is" if lost == 1 else f"{lost:,} cells are"
-    if not sys.stdin.isatty():
-        raise BadInput(f"Nothing was changed: {cells} lost, see `metl cdm plan`. If that is meant, give --yes.")
-    if not as_json:
-        show_plan(steps)
-    click.confirm(f"{cells} lost. Go on?", abort=True, err=True)
 
 
 def _apply(
@@ -200,7 +196,7 @@ def _said(versions: Sequence[Any]) -> list[dict[str, Any]]:
 def _tell(published: publishing.Published, as_json: bool) -> None:
     if not as_json:
         names = ", ".join(f"{each.entity} {each.version}" for each in published.new)
-        console.print(f"Published to the registry: {names or 'nothing new'}.", markup=False)
+        say(f"Published to the registry: {printable(names) or 'nothing new'}.")
     if published.different:
         names = ", ".join(f"{each.artifact} {each.version}" for each in published.different)
         raise MetlError(

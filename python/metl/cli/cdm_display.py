@@ -3,54 +3,65 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rich.markup import escape
-
 from metl.cdm.plan import Applied, Step
-from metl.cli.display import console, table
+from metl.cli.cells import print_cells
+from metl.cli.display import console, counted, printable, say
 
-SHOWN = 50
+#: So many lost cells of an entity are shown on a terminal.
+SHOWN = 100
+WORDS = {
+    "new": "new",
+    "next": "with a next version",
+    "confirm": "that would wait for confirmation",
+    "waits": "waiting",
+    "frozen": "frozen",
+    "blocked": "blocked",
+    "delete": "to be deleted",
+    "unchanged": "unchanged",
+    "left": "only in the database",
+}
 
 
 def show_plan(steps: Sequence[Step]) -> None:
     for step in steps:
-        console.print(f"[bold]{escape(step.entity)}[/bold]  {_outcome(step)}", soft_wrap=True)
+        _title(step.entity, *_outcome(step))
         for change in step.changes:
-            console.print(f"  {escape(_change(change))}", soft_wrap=True)
+            say(f"  {printable(_change(step, change))}")
+        if step.warning:
+            say(f"  {printable(step.warning)}", "yellow")
         _show_cells(step)
-    counted = Counter(step.outcome for step in steps)
-    said = {
-        "new": "new",
-        "next": "with a next version",
-        "confirm": "that would wait for confirmation",
-        "waits": "waiting",
-        "frozen": "frozen",
-        "blocked": "blocked",
-        "delete": "to be deleted",
-        "unchanged": "unchanged",
-        "left": "only in the database",
-    }
-    console.print(", ".join(f"{counted[each]} {words}" for each, words in said.items() if counted[each]) + ".")
+    count = Counter(step.outcome for step in steps)
+    say(", ".join(f"{count[outcome]} {words}" for outcome, words in WORDS.items() if count[outcome]) + ".")
 
 
-def _outcome(step: Step) -> str:
-    said = {
-        "new": f"[green]new[/green], version {step.version}",
-        "next": f"version {step.live_version} → [green]{step.version}[/green]",
-        "confirm": f"version {step.live_version} → [yellow]{step.version}[/yellow], which would wait as a plan",
-        "waits": f"version {step.live_version} → [yellow]{step.version}[/yellow], which waits as plan {step.plan_id}",
-        "unchanged": f"[dim]unchanged, version {step.live_version}[/dim]",
-        "left": f"[dim]only in the database, version {step.live_version}; left alone[/dim]",
-        "delete": f"[red]only in the database, version {step.live_version}; deleted[/red]",
-    }
+def _title(entity: str, said: str, style: str = "") -> None:
+    console.print(f"{printable(entity)}  ", style="bold", end="", markup=False, soft_wrap=True)
+    say(said, style)
+
+
+def _outcome(step: Step) -> tuple[str, str]:
+    """What becomes of it, and in which colour."""
+    elevated = f"version {step.live_version} → {step.version}"
     if step.refusal:
-        return f"version {step.live_version} → {step.version}: [red]{escape(step.refusal)}[/red]"
-    return said[step.outcome]
-
-
-def _change(change: dict[str, str]) -> str:
-    name, was, becomes = (change.get(each, "") for each in ("attribute", "was", "becomes"))
+        return f"{elevated}: {printable(step.refusal)}", "red"
     return {
-        "added": f"+ {name}  {becomes}",
+        "new": (f"new, version {step.version}", "green"),
+        "next": (elevated, "green"),
+        "confirm": (f"{elevated}, which would wait as a plan", "yellow"),
+        "waits": (f"{elevated}, which waits as plan {step.plan_id}", "yellow"),
+        "unchanged": (f"unchanged, version {step.live_version}", "dim"),
+        "left": (f"only in the database, version {step.live_version}; left alone", "dim"),
+        "delete": (f"only in the database, version {step.live_version}; deleted", "red"),
+    }[step.outcome]
+
+
+def _change(step: Step, change: dict[str, str]) -> str:
+    name, was, becomes = (change.get(each, "") for each in ("attribute", "was", "becomes"))
+    added = f"+ {name}  {becomes}"
+    if was and step.live_version is not None:
+        added += f"; there is no {was!r} that it could be renamed from"
+    return {
+        "added": added,
         "dropped": f"- {name}  {was}",
         "renamed": f"~ {was} → {name}  renamed",
         "retyped": f"~ {name}  {was} → {becomes}",
@@ -62,42 +73,32 @@ def _show_cells(step: Step) -> None:
     kept = [cell for cell in step.cells if cell.fate == "kept"]
     if kept:
         blocks = len({(cell.schema, cell.version) for cell in kept})
-        versions = "1 schema version" if blocks == 1 else f"{blocks:,} schema versions"
-        console.print(f"  {_cells(len(kept))} of {versions} go on.")
+        say(f"  {counted(len(kept), 'cell')} of {counted(blocks, 'schema version')} go on.")
     if not step.lost:
         return
-    console.print(f"  [red]{_cells(len(step.lost))} lost:[/red]")
-    shown = table("  schema", "version", "attribute", "entity attribute", "because")
-    for cell in step.lost[:SHOWN]:
-        names = (f"  {cell.schema}", str(cell.version), cell.attribute, cell.entity_attribute, cell.reason or "")
-        shown.add_row(*map(escape, names))
-    console.print(shown)
+    say(f"  {counted(len(step.lost), 'cell')} lost:", "red")
+    print_cells({**vars(cell), "entity": step.entity} for cell in step.lost[:SHOWN])
     if len(step.lost) > SHOWN:
-        console.print(f"  and {len(step.lost) - SHOWN:,} more, which --json lists.")
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count:,} cells"
+        say(f"  and {len(step.lost) - SHOWN:,} more, which --json lists.")
 
 
 def show_applied(steps: Sequence[Step], applied: Sequence[Applied]) -> None:
-    lost = {step.entity: len(step.lost) for step in steps}
+    lost = {step.entity: counted(len(step.lost), "cell") for step in steps}
     for each in applied:
         if each.plan_id is not None:
             said = (
-                f"version {each.version} would lose {_cells(lost[each.entity])} and waits as plan {each.plan_id}: "
-                f"select metl.confirm_plan({each.plan_id}) or metl.reject_plan({each.plan_id}), then metl cdm publish"
+                f"version {each.version} would lose {lost[each.entity]} and waits as plan {each.plan_id}. Decide with: "
+                f"metl plans confirm {each.plan_id} and then metl cdm publish, or metl plans reject {each.plan_id}"
             )
         elif each.deleted:
-            said = f"version {each.version} was deleted in state {each.state}; {_cells(lost[each.entity])} lost"
+            said = f"version {each.version} was deleted in state {each.state}; {lost[each.entity]} lost."
         else:
-            said = f"version {each.version} since state {each.state}; {_cells(lost[each.entity])} lost"
-        console.print(f"[bold]{escape(each.entity)}[/bold]  {said}.", soft_wrap=True)
+            said = f"version {each.version} since state {each.state}; {lost[each.entity]} lost."
+        _title(each.entity, said)
     for step in steps:
         if step.outcome == "waits":
-            console.print(f"[bold]{escape(step.entity)}[/bold]  {_outcome(step)}.", soft_wrap=True)
-    left = [step.entity for step in steps if step.outcome == "left"]
-    if left:
-        console.print(f"Only in the database, and left alone: {escape(', '.join(left))}.", soft_wrap=True)
+            _title(step.entity, *_outcome(step))
+    if left := [step.entity for step in steps if step.outcome == "left"]:
+        say(f"Only in the database, and left alone: {printable(', '.join(left))}.")
     if not applied:
-        console.print("Nothing had to be changed.")
+        say("Nothing had to be changed.")

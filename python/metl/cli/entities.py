@@ -21,6 +21,7 @@ where live.deleted is null
 group by live.entity, live.version
 order by live.entity
 """
+DESCRIPTION = "select description from metl.entity_versions where entity = %s and version = %s"
 ENTITY_ATTRIBUTES = """
 select
     live.entity_attribute, live.type, live.optional, live.description, live.renamed_from,
@@ -63,13 +64,14 @@ def entities(name: str | None, as_json: bool) -> None:
 def _show_entity(entity: str, as_json: bool) -> None:
     with one_state(address()) as connection:
         version = trees.entity_version(connection, entity)
+        [described] = rows(connection, DESCRIPTION, [entity, version])
         found = rows(connection, ENTITY_ATTRIBUTES, [entity])
     if as_json:
-        print_json({"entity": entity, "entity_version": version, "attributes": found})
+        print_json({"entity": entity, "entity_version": version, **described, "attributes": found})
     elif not found:
         say(f"Entity {printable(entity)} version {version} has no attributes.")
     else:
-        say(f"{printable(entity)} version {version}:")
+        say(f"{printable(entity)} version {version}: {printable(described['description'] or '')}".rstrip(" "))
         print_table(
             ["attribute", "type", "optional", "since", "description"],
             [

@@ -1,7 +1,6 @@
 """metl import, metl export: mappings as CSV."""
 
 import contextlib
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -11,17 +10,18 @@ from typing import Any, BinaryIO
 
 import click
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from metl.cli.display import console, print_json, table
+from metl.cli.cells import print_cells
+from metl.cli.display import counted, print_json, say
 from metl.database import address, one_change, one_state
 from metl.mappings import read, store, write
 from metl.mappings.read import Lines
 from metl.mappings.store import Stored
 from metl.problems import Wrong
 
-SHOWN = 40
+#: So many cells are shown on a terminal.
+SHOWN = 100
 #: From how many bytes on reading and storing takes long enough to be watched.
 BIG = 200_000
 BLOCK = ("schema", "version", "entity", "entity_version")
@@ -73,9 +73,8 @@ def export(schema: str | None, entity: str | None, output: Path | None) -> None:
     """
     with one_state(address()) as connection:
         if output is None:
-            with _quiet_when_closed():
-                write.write(connection, sys.stdout.buffer, schema, entity)
-                sys.stdout.buffer.flush()
+            write.write(connection, sys.stdout.buffer, schema, entity)
+            sys.stdout.buffer.flush()
         else:
             with _whole(output) as target:
                 write.write(connection, target, schema, entity)
@@ -114,47 +113,32 @@ def _show_stored(stored: Stored | None, as_json: bool) -> None:
     if as_json:
         print_json({"state": None, "blocks": 0, "gained": 0, "lost": 0} if stored is None else asdict(stored))
     elif stored is None:
-        click.echo("Nothing to change: the matrix is as the file says. No state was made.")
+        say("Nothing to change: the matrix is as the file says. No state was made.")
     else:
-        click.echo(f"State {stored.state} changed {_said(stored.blocks, stored.gained, stored.lost)}.")
+        say(f"State {stored.state} changed {_said(stored.blocks, stored.gained, stored.lost)}.")
 
 
 def _show_planned(cells: list[dict[str, Any]], as_json: bool) -> None:
     blocks: dict[tuple[Any, ...], dict[str, Any]] = {}
-    counted = Counter(cell["fate"] for cell in cells)
+    counts = Counter(cell["fate"] for cell in cells)
     for cell in cells:
         block = {name: cell[name] for name in BLOCK}
         found = blocks.setdefault(tuple(block.values()), {**block, "gained": [], "lost": []})
         found[cell["fate"]].append({"attribute": cell["attribute"], "entity_attribute": cell["entity_attribute"]})
     if as_json:
-        print_json({"gained": counted["gained"], "lost": counted["lost"], "blocks": list(blocks.values())})
+        print_json({"gained": counts["gained"], "lost": counts["lost"], "blocks": list(blocks.values())})
         return
     if not cells:
-        click.echo("Nothing would change: the matrix is as the file says.")
+        say("Nothing would change: the matrix is as the file says.")
         return
-    shown = table("", "schema", "version", "attribute", "entity", "version", "entity attribute")
-    for cell in cells[:SHOWN]:
-        sign = "[green]+[/green]" if cell["fate"] == "gained" else "[red]-[/red]"
-        columns = ("schema", "version", "attribute", "entity", "entity_version", "entity_attribute")
-        shown.add_row(sign, *(escape(str(cell[column])) for column in columns))
-    console.print(shown)
+    print_cells(cells[:SHOWN])
     if len(cells) > SHOWN:
-        console.print(f"and {len(cells) - SHOWN:,} more, which --json lists.")
-    console.print(f"This would change {_said(len(blocks), counted['gained'], counted['lost'])}.")
+        say(f"and {len(cells) - SHOWN:,} more, which --json lists.")
+    say(f"This would change {_said(len(blocks), counts['gained'], counts['lost'])}.")
 
 
 def _said(blocks: int, gained: int, lost: int) -> str:
-    return f"{blocks:,} block{'' if blocks == 1 else 's'}: {gained:,} cells gained, {lost:,} lost"
-
-
-@contextlib.contextmanager
-def _quiet_when_closed() -> Iterator[None]:
-    """`metl export | head` is no mistake."""
-    try:
-        yield
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise click.exceptions.Exit(1) from None
+    return f"{counted(blocks, 'block')}: {counted(gained, 'cell')} gained, {lost:,} lost"
 
 
 @contextlib.contextmanager
