@@ -16,6 +16,7 @@ begin
             select reason.reason, block.*
             from unnest(array['type_changed', 'frozen', 'came_back']) as reason (reason)
             cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
+            where reason.reason in (select cell.reason from unnest(plan) as cell)
         ) as told
         order by told.schema, told.version, told.entity;
     elsif (select bool_and(cell.fate = 'kept') from unnest(plan) as cell) then

@@ -1,6 +1,7 @@
 """Lines to the matrix: checked, planned, set."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,9 +17,12 @@ from metl.problems import SHOWN, Problem, Wrong
 
 LINES = sql.SQL("""
 array(
-    select (line, schema, version, attribute, entity, entity_version, entity_attribute)::metl.mapping_line
-    from unnest(%s::int[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[], %s::text[])
-        as given (line, schema, version, attribute, entity, entity_version, entity_attribute)
+    select (line::int, schema, version, attribute, entity, entity_version, entity_attribute)::metl.mapping_line
+    from rows from (
+        json_array_elements_text(%s), json_array_elements_text(%s), json_array_elements_text(%s),
+        json_array_elements_text(%s), json_array_elements_text(%s), json_array_elements_text(%s),
+        json_array_elements_text(%s)
+    ) as given (line, schema, version, attribute, entity, entity_version, entity_attribute)
 )
 """)
 CHECK = sql.SQL("select line, about, value, problem from metl.check_mappings({})").format(LINES)
@@ -74,7 +78,7 @@ def store(connection: psycopg.Connection, lines: Lines, replace: bool) -> Stored
 
 
 @contextlib.contextmanager
-def _all_or_nothing(connection: psycopg.Connection, lines: Lines) -> Iterator[list[object]]:
+def _all_or_nothing(connection: psycopg.Connection, lines: Lines) -> Iterator[list[str]]:
     """The parameters of a statement that takes lines; if some are wrong, all that is wrong."""
     if lines.problems:
         raise Wrong(_problems(connection, lines), CONSEQUENCE)
@@ -98,8 +102,9 @@ def _problems(connection: psycopg.Connection, lines: Lines) -> list[Problem]:
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
-def _parameters(lines: Lines) -> list[object]:
-    return [lines.numbers, *lines.cells]
+def _parameters(lines: Lines) -> list[str]:
+    """Column by column, as JSON: of many lines, arrays would take longer to write down than to be looked up."""
+    return [json.dumps(column, ensure_ascii=False) for column in (lines.numbers, *lines.cells)]
 
 
 def _hint(connection: psycopg.Connection, lines: Lines, number: int, about: str | None, value: str) -> str:
