@@ -21,7 +21,7 @@ def sentence(event: Event) -> str:
             plan = event["plan_id"]
             return (
                 f"{what} waits as plan {plan}, since {_count(event['lost'], 'cell')} would be lost. "
-                f"Decide it with metl.confirm_plan({plan}) or metl.reject_plan({plan})."
+                f"Decide it with: metl plans confirm {plan}, or metl plans reject {plan}"
             )
         case "deleted" if event["plan_id"]:
             return f"{what} was deleted in the registry: plan {event['plan_id']} was dropped."
