@@ -29,7 +29,7 @@ declare
         ['call', 'start_job, begin_batch, report_job, record_batch', '', 'x', ''],
         ['call', 'stop_job',                                      '',  'x', 'x'],
         ['view', 'warehouse_columns',                             'x', 'x', 'x'],
-        ['call', 'open_warehouse, merge_warehouse',               '',  'x', ''],
+        ['call', 'open_warehouse, staged_entities, merge_warehouse', '', 'x', ''],
         ['call', 'shape_warehouse',                               '',  'x', 'x'],
         ['call', 'forget_warehouse_table',                        '',  '',  'x']
     ];

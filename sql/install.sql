@@ -133,6 +133,7 @@
 \ir functions/shape_warehouse.sql
 \ir functions/forget_warehouse_table.sql
 \ir functions/open_warehouse.sql
+\ir functions/staged_entities.sql
 \ir functions/merge_warehouse.sql
 \ir views/warehouse_columns.sql
 

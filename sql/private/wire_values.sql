@@ -8,7 +8,8 @@ begin
         errcode = 'data_exception',
         message = format('%s does not fit type %s without being altered.', quote_literal(left(value, 200)), type);
 end $$;
-comment on function metl._does_not_fit(text, text) is 'Refuses a value that would have to be altered; there is nothing to alter of null.';
+comment on function metl._does_not_fit(text, text) is
+'Refuses a value that would have to be altered; there is nothing to alter of null.';
 
 create or replace function metl._decimal_of(bytes text, scale int) returns numeric
 language plpgsql immutable
