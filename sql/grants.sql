@@ -30,7 +30,6 @@ declare
         ['call', 'stop_job',                                      '',  'x', 'x'],
         ['view', 'warehouse_columns',                             'x', 'x', 'x'],
         ['call', 'open_warehouse, staged_entities, merge_warehouse', '', 'x', ''],
-        ['call', 'shape_warehouse',                               '',  'x', 'x'],
         ['call', 'forget_warehouse_table',                        '',  '',  'x']
     ];
     _roles constant text[] := array['metl_reader', 'metl_job', 'metl_steward'];

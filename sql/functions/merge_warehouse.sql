@@ -36,7 +36,7 @@ begin
         _rejected := _rejected + metl._warehouse_reject(_staged, _mine, 'The entity has no live version.');
         return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
     end if;
-    perform metl.shape_warehouse(entity);
+    perform metl._shape_warehouse(entity);
     select known.* into strict _made
     from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
     where named.name = merge_warehouse.entity;

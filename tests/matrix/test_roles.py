@@ -111,6 +111,7 @@ HISTORY: list[tuple[Any, ...]] = [
     ("delete_entity_version", "order", 2),
     ("set_topic", "orders", "plain", "flat"),
     ("unset_topic", "orders"),
+    ("forget_warehouse_table", "order"),
 ]
 #: The same for what jobs call, the last of which is for stewards as well.
 INSTANCE = uuid.UUID(int=1)
@@ -127,6 +128,9 @@ JOB: list[tuple[Any, ...]] = [
     ("begin_batch", "map", INSTANCE),
     ("record_batch", "map", INSTANCE, 0, BATCH),
     ("report_job", "map", INSTANCE, "running"),
+    ("open_warehouse", "map"),
+    ("staged_entities", "map"),
+    ("merge_warehouse", "map", "order"),
     ("stop_job", "map"),
 ]
 #: The same for what only reads, to be called when the first six of the history have happened.
