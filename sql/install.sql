@@ -175,9 +175,10 @@
 \ir private/merge_batch.sql
 \ir private/truncate_tables.sql
 \ir private/arrange_batch.sql
-\ir functions/shape_warehouse.sql
+\ir private/shape_warehouse.sql
 \ir functions/forget_warehouse_table.sql
 \ir functions/open_warehouse.sql
+\ir functions/staged_entities.sql
 \ir functions/merge_warehouse.sql
 \ir views/warehouse_columns.sql
 

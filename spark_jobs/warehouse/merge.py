@@ -37,7 +37,7 @@ def merging(
                 connection.execute("select metl.begin_batch(%s, %s)", [settings.job, instance])
                 [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [settings.job]).fetchall()
                 _copy(spark, records.read(batch, settings.prefix), control.jdbc, staged)
-                found = connection.execute(f"select distinct entity from warehouse.{staged}".encode())
+                found = connection.execute("select metl.staged_entities(%s)", [settings.job]).fetchall()
                 merged[number] = _merge(control, settings.job, [entity for (entity,) in found])
             except REFUSALS as error:
                 said = (error.diag.message_primary, error.diag.message_hint)

@@ -5,10 +5,16 @@ as $$
 declare
     _known metl.warehouse_table;
 begin
+    if not exists (select from metl.entity as named where named.name = forget_warehouse_table.entity) then
+        raise exception using
+            errcode = 'undefined_object',
+            message = format('There is no entity %s.', coalesce(quote_literal(left(entity, 60)), 'null')),
+            hint = 'metl.warehouse_columns has the entities that have tables.';
+    end if;
     select known.* into _known
-    from metl.warehouse_table as known inner join metl.entity using (entity_id)
-    where entity.name = forget_warehouse_table.entity;
-    if to_regclass(format('warehouse.%I', _known.name)) is not null then
+    from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
+    where named.name = forget_warehouse_table.entity;
+    if _known.name is not null and to_regclass(format('warehouse.%I', _known.name)) is not null then
         raise exception using
             errcode = 'object_in_use',
             message = format('Table warehouse.%I is still there.', _known.name),

@@ -36,7 +36,7 @@ begin
         _rejected := _rejected + metl._warehouse_reject(_staged, _mine, 'The entity has no live version.');
         return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
     end if;
-    perform metl.shape_warehouse(entity);
+    perform metl._shape_warehouse(entity);
     select known.* into strict _made
     from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
     where named.name = merge_warehouse.entity;
@@ -63,22 +63,17 @@ begin
             -- Kinds of records that are merged in the same way share a statement.
             for _shape in
                 select
-                    shape ->> 'older' as older, shape ->> 'newer' as newer, shape ->> 'kept' as kept,
-                    format(
-                        'work.entity = %L and work.op = any(%L) and work.round = %s', entity,
-                        case shape ->> 'op' when 'u' then array['u', 'r'] else array[shape ->> 'op'] end, _round
-                    )
-                    || coalesce(
-                        ' and concat_ws('' '', work.state, work.version, work.schema) = any('
-                        || quote_literal(array_agg(shape ->> 'feed') filter (where shape ->> 'feed' is not null)) || ')', ''
-                    ) as condition
-                from jsonb_array_elements(_shapes) as shape
-                group by 1, 2, 3, shape ->> 'op'
+                    each - 'feed' as it,
+                    case each ->> 'op' when 'u' then array['u', 'r'] else array[each ->> 'op'] end as ops,
+                    array_agg(each ->> 'feed') filter (where each ->> 'feed' is not null) as feeds
+                from jsonb_array_elements(_shapes) as each
+                group by 1, 2
             loop
                 _rejected := _rejected
-                + metl._warehouse_apply(_staged, _shape.kept, _shape.older, _shape.newer, _shape.condition);
+                + metl._warehouse_apply(_staged, _shape.it, entity, _shape.ops, _round, _shape.feeds);
             end loop;
         end loop;
+        exit when _rejected = 0;
         _first := _rounds + 1;
         _rounds := metl._warehouse_recall(_staged, entity, _rounds);
     end loop;

@@ -17,11 +17,11 @@ begin
             )', _staged
         );
         execute format('comment on table warehouse.%I is %L', _staged, format('A batch of job %s.', job));
-        execute format('grant insert, select on warehouse.%I to metl_job', _staged);
+        execute format('grant insert on warehouse.%I to metl_job', _staged);
     end if;
     execute format('truncate warehouse.%I restart identity', _staged);
     return _staged;
 end $$;
 comment on function metl.open_warehouse(text) is
 'Makes room for a batch of a job: an empty table in schema warehouse, whose name it returns, to copy records into. '
-'metl.merge_warehouse takes them from there.';
+'metl.staged_entities and metl.merge_warehouse take them from there.';

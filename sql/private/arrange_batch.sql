@@ -50,13 +50,12 @@ declare
     _rounds int;
 begin
     execute format(
-        'with numbered as (
+        'with bad as materialized (
+            select distinct source, key from warehouse.%1$I where entity = %2$L and round = -1
+        ), numbered as (
             select work.id, row_number() over (partition by work.source, work.key order by work."offset"::bigint) as place
-            from warehouse.%1$I as work
-            where work.entity = %2$L and work.round = 0 and exists (
-                select from warehouse.%1$I as bad
-                where bad.entity = %2$L and bad.round = -1 and (bad.source, bad.key) = (work.source, work.key)
-            )
+            from warehouse.%1$I as work inner join bad using (source, key)
+            where work.entity = %2$L and work.round = 0
         ), changed as (
             update warehouse.%1$I as work set round = %3$s + numbered.place from numbered
             where work.id = numbered.id returning work.round

@@ -173,7 +173,8 @@ begin
         'jsonb_build_object(''partition'', work.partition::int, ''offset'', work."offset"::bigint) end as _key, '
         'work.partition::int as _partition, work."offset"::bigint as _offset, coalesce(work.at::bigint, 0) as _at, '
         '%L::boolean as _deleted, work.state::bigint as _state, work.schema as _schema, work.version::int as _version, '
-        '%s as _kept%s from warehouse.%I as work%s where :condition',
+        '%s as _kept%s from warehouse.%I as work%s where work.entity = $1 and work.op = any($2) and work.round = $3 '
+        'and ($4 is null or concat_ws('' '', work.state, work.version, work.schema) = any($4)) and ($5 is null or work.id = $5)',
         op = 'd', _kept,
         (select string_agg(
             format(
@@ -226,7 +227,7 @@ comment on function metl._warehouse_statements(text, text, text, bigint, text, i
 'are older and have what the newer ones did not bring, if there is such a row. Whole are those that bring all.';
 
 create or replace function metl._warehouse_apply(
-    staged text, kept text, older text, newer text, condition text
+    staged text, shape jsonb, entity text, ops text[], round int, feeds text[]
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -234,30 +235,34 @@ as $$
 declare
     _rejected bigint := 0;
     _has_kept boolean;
+    _every constant bigint := null;
     _id bigint;
 begin
-    execute kept into _has_kept;
+    execute shape ->> 'kept' into _has_kept;
     begin
         if _has_kept then
-            execute replace(older, ':condition', condition);
+            execute shape ->> 'older' using entity, ops, round, feeds, _every;
         end if;
-        execute replace(newer, ':condition', condition);
+        execute shape ->> 'newer' using entity, ops, round, feeds, _every;
         return 0;
     -- A key may come twice in two spellings.
     exception when data_exception or program_limit_exceeded or cardinality_violation then
         null;
     end;
-    for _id in execute format('select id from warehouse.%I as work where %s order by id', staged, condition) loop
+    for _id in execute format(
+        'select id from warehouse.%I as work where entity = $1 and op = any($2) and round = $3
+         and ($4 is null or concat_ws('' '', work.state, work.version, work.schema) = any($4)) order by id', staged
+    ) using entity, ops, round, feeds loop
         begin
             if _has_kept then
-                execute replace(older, ':condition', format('work.id = %s', _id));
+                execute shape ->> 'older' using entity, ops, round, feeds, _id;
             end if;
-            execute replace(newer, ':condition', format('work.id = %s', _id));
+            execute shape ->> 'newer' using entity, ops, round, feeds, _id;
         exception when data_exception or program_limit_exceeded then
             _rejected := _rejected + metl._warehouse_reject(staged, format('work.id = %s', _id), sqlerrm);
         end;
     end loop;
     return _rejected;
 end $$;
-comment on function metl._warehouse_apply(text, text, text, text, text) is
-'Merges the records that meet a condition, all at once if they all fit, and else one by one; how many do not.';
+comment on function metl._warehouse_apply(text, jsonb, text, text[], int, text[]) is
+'Merges the records of some kinds and a round, all at once if they all fit, and else one by one; how many do not.';

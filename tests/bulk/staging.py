@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import psycopg
+from psycopg import sql
 
 COLUMNS = (
     "entity", "source", "key", "partition", "offset", "at", "op", "after", "unavailable", "state", "schema", "version",
@@ -47,13 +48,11 @@ def merge(connection: psycopg.Connection, batch: Iterable[Staged]) -> int:
     """How many were rejected."""
     [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [JOB]).fetchall()
     names = ", ".join(f'"{name}"' for name in COLUMNS)
-    entities = set()
     with connection.cursor().copy(f"copy warehouse.{staged} ({names}) from stdin".encode()) as copy:
         for record in batch:
             copy.write_row(record.row())
-            entities.add(record.entity)
     rejected = 0
-    for entity in sorted(entities):
+    for (entity,) in connection.execute("select metl.staged_entities(%s)", [JOB]).fetchall():
         [(counts,)] = connection.execute("select metl.merge_warehouse(%s, %s)", [JOB, entity]).fetchall()
         rejected += counts["rejected"]
     return rejected
@@ -61,7 +60,8 @@ def merge(connection: psycopg.Connection, batch: Iterable[Staged]) -> int:
 
 def table(connection: psycopg.Connection, name: str) -> list[tuple[str | None, ...]]:
     """Every column as text, the rows by key: equal only if they are so byte for byte."""
-    cursor = connection.execute(f'select * from warehouse."{name}" limit 0'.encode())
-    columns = ", ".join(f'"{column.name}"::text' for column in cursor.description or [])
-    query = f'select {columns} from warehouse."{name}" order by _source, _key'
-    return connection.execute(query.encode()).fetchall()
+    there = sql.Identifier("warehouse", name)
+    cursor = connection.execute(sql.SQL("select * from {} limit 0").format(there))
+    columns = (sql.SQL("{}::text").format(sql.Identifier(column.name)) for column in cursor.description or [])
+    query = sql.SQL("select {} from {} order by _source, _key").format(sql.SQL(", ").join(columns), there)
+    return connection.execute(query).fetchall()

@@ -127,6 +127,7 @@ HISTORY: list[tuple[Any, ...]] = [
     ("retry_registry_versions", "payments"),
     ("note_registry_versions", "apicurio", None, [], "2026-01-01", "{1}"),
     ("end_registry_version", 1),
+    ("forget_warehouse_table", "order"),
 ]
 #: The same for what jobs call, the last of which is for stewards as well.
 INSTANCE = uuid.UUID(int=1)
@@ -143,6 +144,9 @@ JOB: list[tuple[Any, ...]] = [
     ("begin_batch", "map", INSTANCE),
     ("record_batch", "map", INSTANCE, 0, BATCH),
     ("report_job", "map", INSTANCE, "running"),
+    ("open_warehouse", "map"),
+    ("staged_entities", "map"),
+    ("merge_warehouse", "map", "order"),
     ("stop_job", "map"),
 ]
 #: What jobs call to collect dead letters and stewards to send them again; operations are begun by both.

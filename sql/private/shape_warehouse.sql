@@ -1,5 +1,5 @@
-create or replace function metl.shape_warehouse(entity text) returns text
-language plpgsql security definer
+create or replace function metl._shape_warehouse(entity text) returns text
+language plpgsql
 set search_path = pg_catalog, pg_temp
 set timezone = 'UTC'
 as $$
@@ -12,11 +12,11 @@ begin
     select known.entity_id, version.version into _id, _version
     from metl.entity as known
     inner join metl.entity_version as version on known.entity_id = version.entity_id and version.deleted is null
-    where known.name = shape_warehouse.entity;
+    where known.name = _shape_warehouse.entity;
     if _id is null then
         raise exception using
             errcode = 'undefined_object',
-            message = format('There is no entity %L with a live version.', shape_warehouse.entity),
+            message = format('There is no entity %L with a live version.', _shape_warehouse.entity),
             hint = 'Add one with metl.add_entity_version.';
     end if;
     select known.* into _known from metl.warehouse_table as known where known.entity_id = _id;
@@ -51,6 +51,6 @@ begin
     end loop;
     return _known.name;
 end $$;
-comment on function metl.shape_warehouse(text) is
+comment on function metl._shape_warehouse(text) is
 'Makes the table of an entity in schema warehouse, or gives it the shape of the entity''s live version, and returns '
 'its name. An error if it was altered by hand, or if values do not fit a column''s new type; then nothing has changed.';

@@ -1,0 +1,155 @@
+"""Loads and the warehouse as processes: killed, started again, and everything replayed."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+
+import psycopg
+import pytest
+from confluent_kafka import Producer
+
+from tests.bulk.staging import table
+from tests.live.running import METL, Place, await_true, build_marts, by_origin, environment, mapper, run
+
+pytestmark = pytest.mark.timeout(600)
+
+COUNT = 12_000
+ROWS = 4_000
+LOAD = (*METL, "load")
+
+
+@pytest.fixture(scope="module")
+def place(world: Place) -> Place:
+    """A table and its changes in Kafka: rows that are created, changed, and some of them deleted."""
+    source = world.topic("customer")
+    typed = [{"name": "id", "type": "int64"}, {"name": "name", "type": "string"}, {"name": "paid", "type": "numeric"}]
+    entity = [
+        {"name": "number", "type": "integer"},
+        {"name": "name", "type": "string"},
+        {"name": "paid", "type": "decimal"},
+    ]
+    world.call("add_schema_version", source, 1, typed, {"global_id": ["1"]})
+    for name in ("person", "payer"):
+        world.call("add_entity_version", name, 1, entity)
+    world.call("set_block", source, 1, "person", 1, {"number": "id", "name": "name"})
+    world.call("set_block", source, 1, "payer", 1, {"number": "id", "paid": "paid"})
+    build_marts(world.dsn, world.folder)
+    producer = Producer({"bootstrap.servers": world.kafka, "linger.ms": 50})
+    for number in range(COUNT):
+        row = {"id": number % ROWS, "name": f"n{number}", "paid": f"{number}.50"}
+        op = "c" if number < ROWS else "d" if number % 10 == 0 else "u"
+        payload = {"op": op, "ts_ms": number, "before": None, "after": None if op == "d" else row, "source": None}
+        value = json.dumps({"schemaId": 1, "payload": payload}).encode()
+        producer.produce(source, value, json.dumps({"payload": {"id": number % ROWS}}).encode())
+        producer.poll(0)
+    assert producer.flush(60) == 0
+    return world
+
+
+def merged(place: Place, *words: str) -> str:
+    done = run(place, "warehouse", "--available-now", "--prefix", place.prefix, *words, patience=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def load(place: Place, job: str, *words: str) -> str:
+    given = ("--topics", rf"{place.name}\..*", "--prefix", place.prefix, "--dead-letters", place.dead, "--job", job)
+    done = run(place, "load", *given, *words, patience=240)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def tables(place: Place) -> dict[str, list[tuple[str | None, ...]]]:
+    with psycopg.connect(place.dsn, autocommit=True) as connection:
+        return {name: table(connection, name) for name in ("person", "payer")}
+
+
+def test_a_load_that_is_killed_goes_on(place: Place) -> None:
+    """Nothing is lost, and what is sent twice has the same position."""
+    words = ("--topics", rf"{place.name}\..*", "--batch", "1000")
+    with mapper(place, *words, job="killed", command=LOAD) as first:
+        first.await_batches(2)
+        for process in first.family():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process.pid, signal.SIGKILL)
+        first.process.wait(30)
+    done = len(place.rows("select from metl.job_batches where job = 'killed'"))
+    assert 2 <= done < COUNT / 1000
+    with mapper(place, *words, job="killed", command=LOAD) as second:
+        assert second.end(240) == 0, second.said()
+    assert " messages in " in second.said()
+    found = by_origin(place.sent())
+    assert len(found) == COUNT
+    for records in found.values():
+        assert len({(record.topic, record.key, record.value) for record in records}) == 2
+
+
+def test_the_warehouse_is_the_same_after_any_replay(place: Place) -> None:
+    """After a kill, after everything is sent and merged once more, and from what was left of half a batch."""
+    merged(place)
+    once = tables(place)
+    assert len(once["person"]) == len(once["payer"]) == ROWS
+    last = {number % ROWS: number for number in range(COUNT)}
+    wanted = {str(key): None if number >= ROWS and number % 10 == 0 else f"n{number}" for key, number in last.items()}
+    with psycopg.connect(place.dsn) as connection:
+        rows = connection.execute("select _key ->> 'id', name from warehouse.person").fetchall()
+        assert dict(rows) == wanted
+        rows = connection.execute("select number, paid::text from warehouse.payer where not _deleted").fetchall()
+        assert dict(rows) == {key: f"{number}.50" for key, number in last.items() if wanted[str(key)]}
+    load(place, "again")
+    running(place, "twice")
+    assert tables(place) == once
+    assert place.job("twice")["rows_in"] > place.job("warehouse")["rows_in"]
+
+
+def running(place: Place, job: str) -> None:
+    """Until it has merged all that is there, and is told to stop."""
+    log = place.folder / "running.log"
+    words = ("warehouse", "--prefix", place.prefix, "--duration", "1", "--job", job)
+    with log.open("wb") as said:
+        process = subprocess.Popen([*METL, *words], env=environment(place), stdout=said, stderr=said)
+    try:
+        await_true(lambda: place.job(job).get("lag") == 0, f"the end of the topics: {log.read_text()}")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(120) == 0, log.read_text()
+    finally:
+        process.kill()
+    assert place.job(job)["status"] == "stopped"
+
+
+def test_a_dry_run_counts(place: Place) -> None:
+    shown = load(place, "dry", "--dry-run", "--until", json.dumps({f"{place.name}.customer": {"0": 10}}))
+    assert f"{place.name}.customer" in shown
+    assert " 10" in shown
+    assert not place.job("dry")
+
+
+def test_a_table_altered_by_hand_stops_the_job(place: Place) -> None:
+    with psycopg.connect(place.dsn, autocommit=True) as connection:
+        connection.execute("alter table warehouse.person rename name to called")
+        done = run(place, "warehouse", "--available-now", "--prefix", place.prefix, "--job", "altered", patience=240)
+        connection.execute("alter table warehouse.person rename called to name")
+    assert done.returncode == 1
+    assert "Table warehouse.person was altered by hand: column name is missing." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert place.job("altered")["status"] == "halted"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("load", "--topics", "x", "--from", "yesterday"), "neither a time"),
+        (("load", "--topics", "x", "--from", "{1}"), "--from is no JSON"),
+        (("load", "--topics", "x", "--until", '{"x": [1]}'), "is not offsets"),
+        (("load", "--topics", "cdm.*"), "Make it narrower"),
+        (("warehouse", "--duration", "0"), "take 1 to 86400"),
+        (("warehouse", "--entities", "("), "is not a regular expression"),
+    ],
+)
+def test_bad_input(place: Place, words: tuple[str, ...], complaint: str) -> None:
+    done = run(place, *words)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert complaint in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,141 @@
+"""Values that came over the wire are in the warehouse what the SELECT of `metl sql` makes of their columns."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from metl.initial_load import Choice, feeds, select
+from tests.bulk.staging import Staged, merge, start
+from tests.conftest import scratch_database
+
+
+@dataclass(frozen=True)
+class Case:
+    column: str  # SQL that makes the column's value at the source
+    source_type: str
+    wire: object  # as Debezium and other producers write it
+    target: str
+
+
+MOMENT = "timestamp '2024-03-10 02:30:00.123456'"
+MICROS = 1710037800123456
+CASES = [
+    Case("42", "int32", 42, "integer"),
+    Case("42", "int64", 42, "decimal"),
+    Case("42", "int64", 42, "string"),
+    Case("42", "int64", 42, "float"),
+    Case("9223372036854775807", "int64", 9223372036854775807, "integer"),
+    Case("12.50", "numeric(10,2)", "12.50", "decimal"),
+    Case("12.50", "numeric(10,2)", "12.50", "string"),
+    Case("12.00", "numeric(10,2)", "12.00", "integer"),
+    Case("0.5", "numeric", "0.5", "float"),
+    Case("12.50", "org.apache.kafka.connect.data.Decimal(2)", "BOI=", "decimal"),
+    Case("-1.00", "org.apache.kafka.connect.data.Decimal(2)", "nA==", "decimal"),
+    Case("12.5", "org.apache.kafka.connect.data.Decimal", 12.5, "decimal"),
+    Case("-1.28", "io.debezium.data.VariableScaleDecimal", {"scale": 2, "value": "gA=="}, "decimal"),
+    Case("0.1::float8", "float64", 0.1, "float"),
+    Case("1e300::float8", "float64", 1e300, "float"),
+    Case("0.1::float8", "float64", 0.1, "decimal"),
+    Case("0.1::float8", "float64", 0.1, "string"),
+    Case("'NaN'::float8", "float64", "NaN", "float"),
+    Case("true", "boolean", True, "boolean"),
+    Case("false", "boolean", False, "string"),
+    Case("'it''s'", "string", "it's", "string"),
+    Case("' 12'", "string", " 12", "integer"),
+    Case("'\\x0102ff'::bytea", "bytes", "AQL/", "bytes"),
+    Case("date '2024-03-10'", "io.debezium.time.Date", 19792, "date"),
+    Case("date '1950-01-01'", "io.debezium.time.Date", -7305, "date"),
+    Case("date '2024-03-10'", "date", "2024-03-10", "date"),
+    Case("date '2024-03-10'", "io.debezium.time.Date", 19792, "string"),
+    Case("date '2024-03-10'", "io.debezium.time.Date", 19792, "timestamp"),
+    Case("time '10:11:12.123'", "io.debezium.time.Time", 36672123, "time"),
+    Case("time '10:11:12.123456'", "io.debezium.time.MicroTime", 36672123456, "time"),
+    Case("time '10:11:12.123456'", "io.debezium.time.NanoTime", 36672123456000, "time"),
+    Case("time '24:00'", "io.debezium.time.MicroTime", 86400000000, "time"),
+    Case("timetz '10:11:12+02'", "io.debezium.time.ZonedTime", "08:11:12Z", "time"),
+    Case(MOMENT, "io.debezium.time.MicroTimestamp", MICROS, "timestamp"),
+    Case(MOMENT, "io.debezium.time.NanoTimestamp", MICROS * 1000, "timestamp"),
+    Case("timestamp '2024-03-10 02:30:00.123'", "io.debezium.time.Timestamp", MICROS // 1000, "timestamp"),
+    Case(MOMENT, "io.debezium.time.MicroTimestamp", MICROS, "string"),
+    Case("timestamp '9999-12-31 23:59:59.999999'", "io.debezium.time.MicroTimestamp", 253402300799999999, "timestamp"),
+    Case("timestamp '1582-10-04 00:00'", "io.debezium.time.MicroTimestamp", -12220243200000000, "timestamp"),
+    Case("timestamptz '2024-03-10 04:30+02'", "io.debezium.time.ZonedTimestamp", "2024-03-10T02:30:00Z", "timestamp"),
+    Case("timestamp '2024-03-10'", "io.debezium.time.MicroTimestamp", 1710028800000000, "date"),
+    Case("interval '1 day 2 seconds'", "io.debezium.time.Interval", "P0Y0M1DT0H0M2.0S", "interval"),
+    Case("interval '2.5 seconds'", "io.debezium.time.MicroDuration", 2500000, "interval"),
+    Case("'8a3d7a57-6b4f-4a4b-9f1f-0c4f2f6d8e11'::uuid", "uuid", "8a3d7a57-6b4f-4a4b-9f1f-0c4f2f6d8e11", "uuid"),
+    Case("""'{"b": [1, 1.10]}'::jsonb""", "io.debezium.data.Json", '{"b": [1, 1.10]}', "json"),
+    Case("'[1, 2]'::jsonb", "array", [1, 2], "array"),
+    Case("'{\"a\": 1}'::jsonb", "record", {"a": 1}, "object"),
+]  # fmt: skip
+#: What no column can take without altering it.
+MISFITS = [
+    Case("", "io.debezium.time.NanoTimestamp", MICROS * 1000 + 1, "timestamp"),
+    Case("", "numeric", "12.50", "integer"),
+    Case("", "numeric", "0.1234567890123456789", "float"),
+    Case("", "io.debezium.time.MicroTimestamp", MICROS, "date"),
+    Case("", "org.apache.kafka.connect.data.Decimal", "BOI=", "decimal"),
+    Case("", "float64", 1.5, "integer"),
+    Case("", "int64", 9223372036854775808, "integer"),
+    Case("", "string", "a\0b", "string"),
+    Case("", "string", "soon", "timestamp"),
+]
+
+
+@pytest.fixture(scope="module")
+def connection(postgres: str, template: str) -> Iterator[psycopg.Connection]:
+    with (
+        scratch_database(postgres, template) as name,
+        psycopg.connect(make_conninfo(postgres, dbname=name), autocommit=True) as connection,
+    ):
+        connection.execute("set timezone = 'UTC'")
+        start(connection)
+        yield connection
+
+
+def lay_out(connection: psycopg.Connection, about: str, cases: list[Case]) -> int:
+    """A schema and an entity with an attribute for each case."""
+    schema = [{"name": f"from {n}", "type": case.source_type} for n, case in enumerate(cases)]
+    entity = [{"name": f"to {n}", "type": case.target} for n, case in enumerate(cases)]
+    mapping = {f"to {n}": f"from {n}" for n in range(len(cases))}
+    connection.execute("select metl.add_schema_version(%s, 1, %s)", [about, json.dumps(schema)])
+    connection.execute("select metl.add_entity_version(%s, 1, %s)", [about, json.dumps(entity)])
+    [(state,)] = connection.execute(
+        "select metl.set_block(%s, 1, %s, 1, %s)", [about, about, json.dumps(mapping)]
+    ).fetchall()
+    return int(state)
+
+
+def test_values_are_those_of_the_initial_load(connection: psycopg.Connection) -> None:
+    state = lay_out(connection, "fitting", CASES)
+    columns = ", ".join(f'{case.column} as "from {n}"' for n, case in enumerate(CASES))
+    connection.execute(f"create table fitting as select {columns}".encode())
+    [feed] = feeds(connection, "fitting", Choice())
+    # Python knows neither 24:00 nor every moment of PostgreSQL.
+    names = ", ".join(f'"to {n}"::text, pg_typeof("to {n}")::text' for n in range(len(CASES)))
+    loaded = select(feed, "postgres").sql("postgres", identify=True)
+    [wanted] = connection.execute(f"select {names} from ({loaded}) as loaded".encode()).fetchall()
+
+    after = {f"to {n}": case.wire for n, case in enumerate(CASES)}
+    assert merge(connection, [Staged("fitting", "fitting", "1", 0, 0, 0, "c", after, state)]) == 0
+    [found] = connection.execute(f"select {names} from warehouse.fitting".encode()).fetchall()
+    wrong = [
+        (CASES[n // 2], one, other) for n, (one, other) in enumerate(zip(found, wanted, strict=True)) if one != other
+    ]
+    assert not wrong
+
+
+def test_what_would_be_altered_is_rejected(connection: psycopg.Connection) -> None:
+    state = lay_out(connection, "misfits", MISFITS)
+    batch = [
+        Staged("misfits", "misfits", str(n), 0, n, 0, "c", {f"to {n}": case.wire}, state)
+        for n, case in enumerate(MISFITS)
+    ]
+    assert merge(connection, batch) == len(MISFITS)
+    assert connection.execute("select * from warehouse.misfits").fetchall() == []
+    rejected = connection.execute('select "offset", reason from warehouse._rejected order by 1').fetchall()
+    assert [offset for offset, _ in rejected] == list(range(len(MISFITS)))
