@@ -1,5 +1,6 @@
 """JSON over HTTP, for the registry and Kafka Connect."""
 
+import http.client
 import json
 import re
 import urllib.error
@@ -29,7 +30,7 @@ def request(method: str, url: str, body: object = None, timeout: float = 10) -> 
     except urllib.error.HTTPError as error:
         detail = error.read().decode(errors="replace")[:500]
         raise RestError(f"{method} {without_password(url)} answered {error.code}: {detail}", error.code) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         reason = getattr(error, "reason", error)
         raise RestError(f"{method} {without_password(url)} got no answer: {reason}") from None
     try:

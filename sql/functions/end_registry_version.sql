@@ -8,6 +8,7 @@ declare
     _found metl.registry_version;
     _is_live boolean;
     _state bigint;
+    _cells metl._cell_fate[];
 begin
     perform metl._lock();
     _found := metl._require_entry(entry);
@@ -24,7 +25,16 @@ begin
         where s.name = _found.schema and v.version = _found.version and v.deleted is null
     );
     if _is_live then
+        _cells := array(select cell from metl._column_end(_found.schema, _found.version) as cell);
         _state := metl.delete_schema_version(_found.schema, _found.version);
+        -- With the last version of a schema go cells that nothing carries over: somebody should know which.
+        insert into metl.notice (state, kind, schema, version, entity, entity_version, lost)
+        select _state, 'vanished', block.schema, block.version, block.entity, block.entity_version, block.lost
+        from metl._lost_by_block(_cells, array['deleted']) as block
+        where not exists (
+            select from metl.schema_version as v inner join metl.schema as s on v.schema_id = s.schema_id
+            where s.name = _found.schema and v.deleted is null
+        );
     end if;
     _found.problem := null;
     perform metl._tell_of_registry(_found);
@@ -35,4 +45,4 @@ begin
 end $$;
 comment on function metl.end_registry_version(bigint) is
 'Deletes the schema version that an entry of metl.registry_work became, or the plan as which it waits, '
-'since it is gone from the registry. Returns what was done.';
+'since it is gone from the registry. The cells of a last version are kept in notices. Returns what was done.';

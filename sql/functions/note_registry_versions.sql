@@ -63,7 +63,8 @@ begin
     -- What stood in the way of another artifact of the same name may be gone now.
     update metl.registry_version as freed set outcome = 'pending'
     where
-        freed.outcome = 'conflict'
+        freed.registry = note_registry_versions.registry
+        and freed.outcome = 'conflict'
         and freed.gone_at is null
         and exists (
             select from metl.registry_version as other

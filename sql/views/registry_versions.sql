@@ -78,7 +78,12 @@ where
             gone.schema not in (select waiting.schema from waiting)
             and not exists (
                 select from metl.registry_version as successor
-                where successor.schema = gone.schema and successor.outcome = 'pending' and successor.gone_at is null
+                where
+                    -- What another registry has waits for a pass of that one, perhaps for ever.
+                    successor.registry = gone.registry
+                    and successor.schema = gone.schema
+                    and successor.outcome = 'pending'
+                    and successor.gone_at is null
             )
         )
     );

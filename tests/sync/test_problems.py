@@ -152,7 +152,10 @@ def test_the_least_role_that_may_is_steward(role: str, shelf: Shelf, matrix: Mat
     with psycopg.connect(matrix.dsn, autocommit=True) as owner, member(owner, role) as somebody:
         as_somebody = Matrix(f"{somebody.info.dsn} password={somebody.info.password}", matrix.registry, (shelf.group,))
         if role == "metl_steward":
-            assert as_somebody.sync() == "shop.customer 1 came: nothing was mapped before.\nVersions: 1 registered.\n"
+            assert (
+                as_somebody.sync()
+                == "shop.customer 1 came: there was nothing to carry over.\nVersions: 1 registered.\n"
+            )
         else:
             said = as_somebody.sync(code=1)
             assert f"{somebody.info.user} may not change METL" in said and "Grant it metl_steward." in said

@@ -65,7 +65,7 @@ def test_each_version_is_an_auto_update_and_a_state_in_order(shelf: Shelf, matri
 
     assert said.splitlines() == [
         "shop.customer 2 came: 2 cells carried over.",
-        "shop.order 1 came: nothing was mapped before.",
+        "shop.order 1 came: there was nothing to carry over.",
         "shop.customer 3 came: 1 cell carried over, 1 lost.",
         "Versions: 3 registered.",
     ]

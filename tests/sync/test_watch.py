@@ -78,7 +78,7 @@ def between(registry: str, matrix: Matrix) -> Iterator[Proxy]:
 def test_news_are_there_within_two_seconds(shelf: Shelf, matrix: Matrix) -> None:
     shelf.table("shop.customer", "c0")
     with watching(matrix) as watcher:
-        watcher.line("shop.customer 1 came: nothing was mapped before.")
+        watcher.line("shop.customer 1 came: there was nothing to carry over.")
         took = []
         for number in range(2, 7):
             began = time.monotonic()

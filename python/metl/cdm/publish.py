@@ -10,6 +10,7 @@ from metl import rest
 from metl.cdm.schema import EntityVersion, json_schema
 from metl.errors import BadInput, MetlError
 from metl.home import Home
+from metl.registry.http import require_address
 from metl.stack.registry import Registry
 
 GROUP = "metl.cdm"
@@ -31,6 +32,7 @@ def address() -> str:
     registry = Registry(Home.from_environment())
     if not registry.is_elsewhere and not registry.port:
         raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
+    require_address(registry.address)
     return registry.address
 
 

@@ -43,7 +43,7 @@ UNMAPPED = {"unmapped_attributes": "Not mapped", "unmapped_entity_attributes": "
 def block() -> None:
     """Show or change one block: how a version of a schema maps to an entity.
 
-    SCHEMA's VERSION is a number or newest; the entity is always the live version.
+    SCHEMA's VERSION is a number or newest; the entity's live version is meant, unless another is named.
 
     \b
     metl block show shop.customer 3 person

@@ -110,7 +110,8 @@ def apply(context: click.Context, path: Path, yes: bool, delete: bool, no_publis
     try:
         published = None if no_publish else _publish()
     except MetlError as error:
-        failure = f"The entities are applied, but not published. {error} Then run: metl cdm publish"
+        reason = str(error).rstrip(".")
+        failure = f"The entities are applied, but not published: {reason}. Mend that and run: metl cdm publish"
     if as_json:
         said = None if published is None else _said(published.new)
         print_json({"applied": [asdict(each) for each in applied], "published": said})

@@ -37,7 +37,7 @@ def coverage(entity: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not found:
-        say("There is no entity with attributes yet. Add one with metl.add_entity_version.")
+        say("There is no entity with attributes yet. Add one with: metl cdm apply")
     elif entity is not None:
         print_table(
             ["attribute", "type", "sources", "schemas"],

@@ -52,7 +52,7 @@ def entities(name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not found:
-        say("There is no entity yet. Add a version of one with metl.add_entity_version.")
+        say("There is no entity yet. Add one with: metl cdm apply")
     else:
         print_table(
             ["entity", "version", "attributes", "fed by"],

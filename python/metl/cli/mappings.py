@@ -149,5 +149,7 @@ def _whole(path: Path) -> Iterator[BinaryIO]:
         with scratch.open("wb") as file:
             yield file
         scratch.replace(path)
+    except OSError as error:
+        raise BadInput(f"--output {path} cannot be written: {error.strerror}.") from None
     finally:
         scratch.unlink(missing_ok=True)

@@ -74,11 +74,15 @@ def confirm(plan: tuple[int, ...], as_json: bool) -> None:
     """
     with one_change(address()) as connection:
         states = [connection.execute("select metl.confirm_plan(%s)", [each]).fetchall()[0][0] for each in plan]
+        entities = "select from metl.plans where plan_id = any(%s) and kind = 'entity_version'"
+        has_entities = connection.execute(entities, [list(plan)]).fetchone() is not None
     if as_json:
         print_json([{"plan_id": each, "state": state} for each, state in zip(plan, states, strict=True)])
     else:
         for each, state in zip(plan, states, strict=True):
             say(f"Plan {each} was confirmed and became state {state}.")
+        if has_entities:
+            say("Publish the entity's schema with: metl cdm publish")
 
 
 @plans.command()

@@ -63,7 +63,7 @@ def schemas(name: str | None, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not found:
-        say("There is no schema yet. Add a version of one with metl.add_schema_version.")
+        say("There is no schema yet. Take them from the registry with: metl sync")
     else:
         print_table(
             ["schema", "versions", "attributes", "mapped", "feeds"],

@@ -35,7 +35,7 @@ def states(number: int, as_json: bool) -> None:
     if as_json:
         print_json(found)
     elif not found:
-        say("Nothing was ever changed here: this is state 0. Begin with metl.add_schema_version.")
+        say("Nothing was ever changed here: this is state 0. Begin with: metl sync")
     else:
         print_table(
             ["state", "change", "of", "cells", "by", "at"],

@@ -63,7 +63,7 @@ def suggest(
     if as_json:
         print_json([_plain(attribute, suggestions) for attribute, suggestions in suggested])
     elif not found.targets:
-        say("There is no entity with attributes yet. Add one with metl.add_entity_version.")
+        say("There is no entity with attributes yet. Add one with: metl cdm apply")
     elif not found.attributes:
         say(f"Every attribute of {'every schema' if schema is None else printable(schema)} is mapped.")
     else:

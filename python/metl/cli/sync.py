@@ -69,12 +69,12 @@ def sync(
 
     Each version of an artifact becomes a version of the schema that has its name, without -value: its topic.
     Mappings are carried over; a version that would lose cells under policy confirm waits as a plan, and those
-    after it wait with it. What is deleted in the registry is deleted here. KCONNECT, JSON Schema and Avro
-    are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What became of each
-    version, and why, is in metl.registry_versions; versions that could not be read leave a notice.
+    after it wait with it. What is deleted in the registry is deleted here, whatever the policy. KCONNECT, JSON
+    Schema and Avro are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What
+    became of each version, and why, is in metl.registry_versions; those that could not be read leave a notice.
 
     \b
-    metl sync                          one pass; exits with 1 if something could not be taken
+    metl sync                          one pass; exits with 1 if something new could not be taken
     metl sync --watch --group shop     pass after pass, for one group
     metl sync --retry shop.customer    once more what could not be read, was rejected or deleted here
     METL_REGISTRY=http://host:8081 metl sync --registry-type confluent
@@ -111,7 +111,8 @@ def sync(
     out.sum_up(dry_run)
     failed = out.failures + len(one.held)
     if failed:
-        reason = next(iter(one.held.values()), "metl.registry_versions says why.")
+        where = "A pass that is no dry run writes down why." if dry_run else "metl.registry_versions says why."
+        reason = next(iter(one.held.values()), where)
         click.echo(f"Error: {failed} of the versions could not be taken: {reason}", err=True)
         context.exit(1)
 
@@ -121,7 +122,8 @@ def _registry(kind: str, stop: threading.Event) -> Registry:
     if not part.is_elsewhere and not part.port:
         raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
     if kind == "apicurio":
-        return Apicurio(Http(part.address, stop))
+        # Its documentation names the address of its API.
+        return Apicurio(Http(part.address.removesuffix("/apis/registry/v3"), stop))
     return Confluent(Http(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
 
 

@@ -32,17 +32,25 @@ class Refused(RestError):
         self.body = body
 
 
+def require_address(address: str) -> None:
+    """Raises if nothing could ever answer there."""
+    try:
+        url = urlsplit(address)
+        is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0 and " " not in address
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise BadInput(
+            f"{without_password(address)!r} is not the address of a registry. Set METL_REGISTRY to http://host:port."
+        )
+
+
 class Http:
     """Safe to use from several threads: as many connections as there ever were requests at once."""
 
     def __init__(self, address: str, stop: threading.Event | None = None) -> None:
+        require_address(address)
         self._url = urlsplit(address)
-        try:
-            valid = self._url.scheme in ("http", "https") and self._url.hostname and self._url.port != 0
-        except ValueError:
-            valid = False
-        if not valid:
-            raise BadInput(f"{without_password(address)} is not the address of a registry. Set METL_REGISTRY.")
         self._stop = stop or threading.Event()
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()
         self._busy: set[http.client.HTTPConnection] = set()
@@ -97,11 +105,11 @@ class Http:
             self._busy.discard(connection)
         self._idle.append(connection)
         if answer.status != 200:
-            raise Refused(f"{shown} answered {answer.status}: {body[:300]!r}", answer.status, _json_or_none(body))
+            raise Refused(f"{shown} answered {answer.status}: {_text(body)}", answer.status, _json_or_none(body))
         try:
             return read(body)
         except ValueError:
-            raise RestError(f"{shown} did not answer as expected: {body[:100]!r}") from None
+            raise RestError(f"{shown} did not answer as expected: {_text(body)}") from None
 
     def _connection(self) -> http.client.HTTPConnection:
         try:
@@ -118,6 +126,10 @@ class Http:
             pair = f"{unquote(self._url.username)}:{unquote(self._url.password or '')}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         return headers
+
+
+def _text(body: bytes) -> str:
+    return " ".join(body[:300].decode(errors="replace").split())
 
 
 def _json_or_none(body: bytes) -> Any:

@@ -64,7 +64,7 @@ def summary(counts: dict[str, int]) -> str:
 def _cells(event: Event) -> str:
     kept, lost = event["kept"], event["lost"]
     if not kept and not lost:
-        return "nothing was mapped before"
+        return "there was nothing to carry over"
     carried = f"{_count(kept, 'cell')} carried over"
     return f"{carried}, {lost} lost" if lost else carried
 
