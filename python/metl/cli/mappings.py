@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from metl.cli.cells import print_cells
 from metl.cli.display import counted, print_json, say
 from metl.database import address, one_change, one_state
+from metl.errors import BadInput
 from metl.mappings import read, store, write
 from metl.mappings.read import Lines
 from metl.mappings.store import Stored
