@@ -111,7 +111,22 @@ def test_what_is_deleted_there_is_deleted_here(shelf: Shelf, matrix: Matrix) -> 
     [event] = matrix.events()
     assert (event["event"], event["version"]) == ("deleted", 2)
     assert matrix.rows("select schema from metl.schema_versions where deleted is null") == [("shop.order",)]
+    told = "select kind, version, lost from metl.notices where confirmed_at is null"
+    assert matrix.rows(told) == [("vanished", 2, [{"attribute": "a", "entity_attribute": "x"}])], "of the last one"
     assert [outcome for *_, outcome in matrix.outcomes()] == ["gone", "gone", "registered"]
+
+
+def test_no_other_registry_holds_a_deletion_up(shelf: Shelf, matrix: Matrix) -> None:
+    shelf.table("shop.customer", "a")
+    shelf.table("shop.order", "a")
+    matrix.sync()
+    matrix.sync("--name", "another", code=1)
+
+    shelf.delete("shop.customer-value")
+    [event] = matrix.events()
+
+    assert (event["event"], event["schema"]) == ("deleted", "shop.customer")
+    assert matrix.rows("select schema from metl.schema_versions where deleted is null") == [("shop.order",)]
 
 
 def test_what_is_made_anew_gets_new_numbers_and_keeps_its_mappings(shelf: Shelf, matrix: Matrix) -> None:
@@ -148,6 +163,7 @@ def test_what_is_no_schema_of_messages_is_passed_over(shelf: Shelf, matrix: Matr
     shelf.add("shop.customer-key", "KCONNECT", {"type": "string"})
     shelf.add("shop.api", "OPENAPI", {"openapi": "3.0.2", "info": {"title": "Shop", "version": "1"}, "paths": {}})
     shelf.add("shop.draft-value", "AVRO", AVRO, isDraft=True)
+    shelf.add("__debezium-heartbeat.shop-value", "AVRO", AVRO)
     published = Shelf(shelf.registry, "metl.cdm")
     published.add(f"{shelf.group}-value", "AVRO", AVRO)
     matrix.groups = (shelf.group, "metl.cdm")
@@ -157,7 +173,7 @@ def test_what_is_no_schema_of_messages_is_passed_over(shelf: Shelf, matrix: Matr
 
     assert said == "Nothing is new in the registry.\n"
     mine = [each for each in matrix.outcomes() if shelf.group in each[0] or "shop" in each[0]]
-    assert {outcome for *_, outcome in mine} == {"passed over"} and len(mine) == 4
+    assert {outcome for *_, outcome in mine} == {"passed over"} and len(mine) == 5
 
     shelf.set_state("shop.draft-value", 1, "ENABLED")
     assert [each["schema"] for each in matrix.events()] == ["shop.draft"]
