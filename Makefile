@@ -39,8 +39,8 @@ bench-matrix: $(READY) ## measure the matrix from 10^7 to 10^9 elements
 bench-marts: $(READY) ## measure reading the marts at 10^8 elements
 	@$(BIN)/python benchmarks/marts.py
 
-bench-live: $(READY) ## measure the live mapper beside an echo loop and a plain copy
-	@$(BIN)/python benchmarks/live
+bench-live: $(READY) ## measure the live mapper beside an echo loop and a plain copy; ARGS=… some of it
+	@$(BIN)/python benchmarks/live $(ARGS)
 
 bench-suggest: $(READY) ## measure suggestions for 10,000 attributes
 	@$(BIN)/python benchmarks/suggest.py

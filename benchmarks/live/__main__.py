@@ -1,11 +1,13 @@
 """How fast messages come through the live mapper, beside a loop that only echoes them and Spark copying them.
 
-Everything on this machine at once: broker, database, producer, consumer and the one that is measured.
+Everything on this machine at once: broker, database, producer, consumer and the one that is measured. It takes 25
+minutes; `make bench-live ARGS='latency sizes'` measures only some of latency, long, sustained and sizes.
 """
 
 import asyncio
 import multiprocessing
 import statistics
+import sys
 import time
 
 from broadcast import change_state, fill, refresh
@@ -22,6 +24,7 @@ RATES = (200, 2_000)
 SUSTAINED = (20_000, 30_000, 40_000)
 SIZES = (100, 1_000, 10_000)
 BURST = 300_000
+PARTS = ("latency", "long", "sustained", "sizes")
 # The JVM has to compile what it runs often; a boundary of the first batch is among it.
 WARM_UP = DURATION + 15
 
@@ -92,19 +95,21 @@ def burst(one: Contestant) -> float:
     return (end_offset(one.stack.kafka, one.target) - before) / (time.monotonic() - began)
 
 
-def speeds(stack: Stack) -> None:
+def speeds(stack: Stack, wanted: set[str]) -> None:
     times = Table("what", "msg/s", "which", "p50 ms", "p90", "p99", "max", title="Kafka to Kafka")
-    for rival in (echo, copy):
+    for rival in (echo, copy) if "latency" in wanted else ():
         with rival(stack) as one:
             produce(stack.kafka, one.source, 200, 10 if rival is echo else WARM_UP, 10)
             latency(one, times)
     rates = Table("asked for, msg/s", "came through, msg/s", "behind at the end, s", title="Sustained rate")
     with mapper(stack) as one:
         produce(stack.kafka, one.source, 200, WARM_UP, 10)
-        latency(one, times)
-        long_run(one, times)
+        if "latency" in wanted:
+            latency(one, times)
+        if "long" in wanted:
+            long_run(one, times)
         console.print(times)
-        for rate in SUSTAINED:
+        for rate in SUSTAINED if "sustained" in wanted else ():
             through, behind = sustained(one, rate)
             rates.add_row(f"{rate:,}", f"{through:,.0f}", f"{behind:.1f}")
     console.print(rates)
@@ -132,13 +137,18 @@ def sizes(stack: Stack) -> None:
 
 
 def main() -> None:
+    wanted = set(sys.argv[1:]) or set(PARTS)
+    if unknown := wanted - set(PARTS):
+        sys.exit(f"There is no {', '.join(sorted(unknown))} to measure. There are {', '.join(PARTS)}.")
     multiprocessing.set_start_method("spawn")
     asyncio.run(jars.fetch("spark", lambda _text: None))
     with running_stack() as stack:
         fill(stack, SIZES[0])
         make_topics(stack.kafka, TOPIC, "cdm.person", "cdm.place", "metl.dead")
-        speeds(stack)
-        sizes(stack)
+        if wanted != {"sizes"}:
+            speeds(stack, wanted)
+        if "sizes" in wanted:
+            sizes(stack)
 
 
 if __name__ == "__main__":
