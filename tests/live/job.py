@@ -127,7 +127,7 @@ def run(
 
 
 def _stop(place: Place, job: str, until: int) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 240
     while time.monotonic() < end and (place.job(job).get("rows_in") or 0) < until:
         time.sleep(0.2)
     with psycopg.connect(place.dsn, autocommit=True) as connection:

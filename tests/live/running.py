@@ -287,7 +287,9 @@ class Mapper:
         self.mark = uuid.uuid4().hex
         self.log = place.folder / f"{job}-{self.mark[:8]}.log"
         given = [*command, "--job", job, "--checkpoint", str(place.folder / f"checkpoint-{job}")]
-        given += ["--prefix", place.prefix, "--dead-letters", place.dead, "--replays", place.replays, *words]
+        given += ["--prefix", place.prefix, "--dead-letters", place.dead, *words]
+        if command[-1] == "map":
+            given += ["--replays", place.replays]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
                 given,
