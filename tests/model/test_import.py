@@ -314,7 +314,7 @@ def test_wrong_words_are_a_sentence(unchanged: Model, words: list[str], sentence
 
 def test_a_file_that_cannot_be_written_is_a_sentence_and_leaves_nothing(unchanged: Model) -> None:
     result = unchanged.metl("export", "--output", str(unchanged.folder / "no" / "out.csv"))
-    assert result.exit_code == 1 and "No such file or directory." in result.stderr
+    assert result.exit_code == 2 and "out.csv cannot be written: No such file or directory." in result.stderr
 
 
 def test_an_import_waits_for_whoever_writes_and_sees_what_they_did(fed: Model) -> None:

@@ -91,8 +91,8 @@ def test_without_a_registry_everything_is_applied_all_the_same(published: Model,
     result = away.metl("cdm", "apply", file)
     assert result.exit_code == 1
     assert f"{entity}  version 1 since state 1" in result.stdout
-    assert "The entities are applied, but not published. GET http://127.0.0.1:1/" in result.stderr
-    assert "got no answer" in result.stderr and "Then run: metl cdm publish" in result.stderr
+    assert "The entities are applied, but not published: GET http://127.0.0.1:1/" in result.stderr
+    assert "got no answer" in result.stderr and "Mend that and run: metl cdm publish" in result.stderr
     assert "secret" not in result.output
     assert published.said("cdm", "publish") == f"Published to the registry: {entity} 1.\n"
 

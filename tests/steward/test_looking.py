@@ -344,7 +344,7 @@ The same for versions 1-2. Policy: auto.
         ("plans", "No plan waits. See older ones with: metl plans --all"),
         ("plans --all", "No update ever waited."),
         ("policy", "No policy was set, so that all is auto"),
-        ("schemas", "There is no schema yet. Add"),
+        ("schemas", "There is no schema yet. Take them"),
         ("entities", "There is no entity yet. Add"),
         ("search x", "Nothing has 'x' in its name."),
         ("coverage", "There is no entity with attributes yet. Add"),
