@@ -19,7 +19,6 @@ from tests.live.running import (
     METL,
     Place,
     Record,
-    await_true,
     build_marts,
     environment,
     job_role,
@@ -97,16 +96,17 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
         text=True,
     )
     try:
-        await_true(lambda: bool(place.job("collect").get("running")), "a collector that runs")
+        place.await_true(lambda: bool(place.job("collect").get("running")), "a collector that runs")
         told.command("second", "collect", *told.topics())
         # It stops when it has seen the malformed one and the three that are sent by themselves.
         run_mapper(session, place, pattern, job="map", trigger="real-time", until=4, starts=3)
-        await_true(lambda: told.letters()["shop 2"]["times"] == 2, "the letter that fails again")
+        place.await_true(lambda: told.letters()["shop 2"]["times"] == 2, "the letter that fails again", 60)
         watch.send_signal(signal.SIGTERM)
         out, err = watch.communicate(timeout=30)
         told.done["watch"] = subprocess.CompletedProcess([], watch.returncode, out, err)
     finally:
         watch.kill()
+        print(watch.communicate())
     told.command(
         "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--most", "1", "--yes"
     )

@@ -139,12 +139,19 @@ class Place:
             return wanted <= {record.origin for record in found}
 
         try:
-            await_true(is_complete, "something of every input", patience)
+            self.await_true(is_complete, "something of every input", patience)
         except AssertionError as error:
             missing = sorted(wanted - {record.origin for record in found})
-            jobs = self.rows("select job, status, reason, last_batch_at, lag from metl.jobs")
-            raise AssertionError(f"{error}: {len(missing)} of {len(wanted)}, {missing[:3]}, {jobs}") from None
+            raise AssertionError(f"{error}: {len(missing)} of {len(wanted)}, {missing[:3]}") from None
         return found
+
+    def await_true(self, happened: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+        """Or what the jobs say."""
+        try:
+            await_true(happened, what, patience)
+        except AssertionError as error:
+            jobs = self.rows("select job, status, reason, last_batch_at, state, rows_in, rows_out, lag from metl.jobs")
+            raise AssertionError(f"{error}: {jobs}") from None
 
 
 @dataclass(frozen=True)
