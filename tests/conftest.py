@@ -94,9 +94,9 @@ def drop_database(connection: psycopg.Connection, name: str) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """Spark on this machine's cores, with the Kafka and JDBC jars of ivy.xml."""
+    """With the Kafka and JDBC jars of ivy.xml, and a slot for every partition that a test reads in real time."""
     asyncio.run(jars.fetch("spark", lambda text: None))
-    session = local_session("metl tests")
+    session = local_session("metl tests", cores=16, settings={"spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()
 

@@ -43,9 +43,10 @@ def whereabouts(said: dict[str, Any]) -> dict[str, Any]:
     return {"lag": _lag(said["sources"]), "positions": _positions(said["sources"])}
 
 
-def has_no_topics(progress: StreamingQueryProgress) -> bool:
-    """Of a batch in real time, which ends at some offset of each partition."""
-    return not any(source["endOffset"] for source in json.loads(progress.json)["sources"])
+def partitions(progress: StreamingQueryProgress) -> int:
+    """How many a batch in real time reads: it ends at some offset of each."""
+    ends = (source["endOffset"] or {} for source in json.loads(progress.json)["sources"])
+    return sum(len(found) for end in ends for found in end.values())
 
 
 def _positions(sources: list[dict[str, Any]]) -> dict[str, dict[str, list[int | None]]]:

@@ -113,6 +113,12 @@ def register(spark: SparkSession) -> None:
         spark.udf.registerJavaFunction(name, class_name, returns)
 
 
+def task_slots() -> int:
+    """How many tasks the current session can run at once."""
+    context = SparkSession.builder.getOrCreate().sparkContext._jsc.sc()
+    return int(context.maxNumConcurrentTasks(context.resourceProfileManager().defaultResourceProfile()))
+
+
 @contextlib.contextmanager
 def session(settings: Settings, *, bulk: bool = False) -> Iterator[SparkSession]:
     """For messages as they come, or else for a backlog of them."""

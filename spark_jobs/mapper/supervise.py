@@ -17,7 +17,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from mapper.control import Control
 from mapper.look_up import HALT
-from mapper.progress import from_spark, has_no_topics
+from mapper.progress import from_spark, partitions
+from mapper.session import task_slots
 from mapper.settings import Settings
 from metl.errors import BadInput, MetlError
 
@@ -151,10 +152,9 @@ def _watch(
     while True:
         ended = _has_ended(query)
         for progress in query.recentProgress:
-            if settings.trigger == "real-time" and has_no_topics(progress):
-                # Spark would begin one empty batch after the other, as fast as it can.
+            if settings.trigger == "real-time" and (failure := _unreadable(settings, partitions(progress))):
                 query.stop()
-                return f"No topic matches {settings.topics} yet.", 0
+                return failure, 0
             if progress["batchId"] > last:
                 last = progress["batchId"]
                 if recorded := understood(progress):
@@ -171,6 +171,21 @@ def _watch(
             requested = control.request_stop()
         if told and (stop.at_once or _is_idle(query, settings)):
             query.stop()
+
+
+def _unreadable(settings: Settings, partitions: int) -> str | None:
+    """What Spark does not say, and so would go on."""
+    if not partitions:
+        # It would begin one empty batch after the other, as fast as it can.
+        return f"No topic matches {settings.topics} yet."
+    # Whichever it begins last would wait for the end of the batch, each time.
+    if partitions > (slots := task_slots()):
+        return (
+            f"{REFUSED}Job {settings.job} reads {partitions} partitions in real time, each in a task of its own, but "
+            f"Spark has slots for {slots}: some would never be read. Give it more cores, fewer --topics, or "
+            "--trigger micro-batch; it goes on from its last commit."
+        )
+    return None
 
 
 def _is_idle(query: StreamingQuery, settings: Settings) -> bool:

@@ -106,7 +106,6 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
         told.done["watch"] = subprocess.CompletedProcess([], watch.returncode, out, err)
     finally:
         watch.kill()
-        print(watch.communicate())
     told.command(
         "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--most", "1", "--yes"
     )

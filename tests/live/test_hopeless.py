@@ -7,6 +7,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
+from mapper.session import task_slots
 from mapper.supervise import TRIES
 from metl.errors import MetlError
 from tests.live.job import lay_out, produce, recorded, run
@@ -72,3 +73,11 @@ def test_a_topic_that_does_not_exist_yet(place: Place, session: SparkSession) ->
     run(session, place, rf"{place.name}\.early", job="early", trigger="real-time", until=1, starts=PATIENT)
     late.join()
     assert recorded(place, "early") == {"rows_in": 1, "unknown_version": 1}
+
+
+def test_more_partitions_than_spark_reads_at_once(place: Place, session: SparkSession) -> None:
+    slots = task_slots()
+    place.topic("wide", slots + 1)
+    with pytest.raises(MetlError, match=f"reads {slots + 1} partitions .* slots for {slots}.* micro-batch"):
+        run(session, place, rf"{place.name}\.wide", job="wide", trigger="real-time", until=1)
+    assert place.job("wide")["status"] == "halted"
