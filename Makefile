@@ -7,7 +7,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast lint bench bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load lock clean
+.PHONY: help demo test test-fast soak lint bench bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -21,6 +21,10 @@ test: lint ## set everything up and run all tests; ARGS=… goes to pytest
 
 test-fast: $(READY) ## run the tests that need no servers, in seconds
 	@$(BIN)/pytest tests/unit $(ARGS)
+
+soak: $(READY) ## change rows and tables and kill parts for an hour (SECONDS=…), then compare; SEED=… repeats
+	@$(BIN)/metl fetch
+	@METL_SOAK=$(or $(SECONDS),3600) METL_SEED=$(or $(SEED),$$(date +%s)) $(BIN)/pytest tests/convergence -s
 
 lint: $(READY) ## ruff, mypy and sqlfluff
 	@$(BIN)/ruff check .

@@ -1,7 +1,8 @@
 """The warehouse: records of entities in, tables out, one for each entity, exactly the same after any replay.
 
-metl warehouse                    goes on until told to stop
-metl warehouse --available-now    ends when all that was there is merged
+metl warehouse                                  goes on until told to stop
+metl warehouse --available-now                  ends when all that was there is merged
+metl warehouse --available-now --parquet DIR    and writes the tables as Parquet, too
 """
 
 import os
@@ -18,8 +19,9 @@ from mapper.control import Control
 from mapper.session import session
 from mapper.settings import Settings, read_kafka_options
 from mapper.supervise import supervise
-from metl.errors import MetlError
+from metl.errors import BadInput, MetlError
 from warehouse.merge import Merged, merging
+from warehouse.parquet import write_parquet
 from warehouse.progress import from_spark
 
 
@@ -44,10 +46,15 @@ def start(spark: SparkSession, control: Control, settings: Settings, instance: s
 )
 @click.option("--available-now", is_flag=True, help="End when all that is there now is merged.")
 @click.option(
+    "--parquet",
+    metavar="DIR",
+    help="Then write the rows of each entity to DIR/<entity> as Parquet, in place of what was there.",
+)
+@click.option(
     "--duration", type=float, default=5.0, show_default=True, help="Seconds from the beginning of a batch to the next."
 )
 @click.option(
-    "--batch", type=click.IntRange(1), default=200_000, show_default=True, help="At most so many records in a batch."
+    "--batch", type=click.IntRange(1), default=500_000, show_default=True, help="At most so many records in a batch."
 )
 @click.option(
     "--prefix", default="cdm.", show_default=True, help="Entities are in topics of this prefix and their name."
@@ -70,8 +77,8 @@ def start(spark: SparkSession, control: Control, settings: Settings, instance: s
     "--kafka-option", "options", multiple=True, metavar="NAME=VALUE", help="One such property, if not secret."
 )
 def main(
-    job: str, checkpoint: str, available_now: bool, duration: float, batch: int, prefix: str, entities: str,
-    brokers: str, kafka_config: str | None, options: tuple[str, ...],
+    job: str, checkpoint: str, available_now: bool, parquet: str | None, duration: float, batch: int, prefix: str,
+    entities: str, brokers: str, kafka_config: str | None, options: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Keep the entities of the canonical data model as tables of schema warehouse, one row for each key of each source.
 
@@ -83,19 +90,28 @@ def main(
         topics=f"{re.escape(prefix)}(?:{entities})", job=job, checkpoint=checkpoint, brokers=brokers, prefix=prefix,
         trigger="available-now" if available_now else "micro-batch", duration=duration, reads_entities=True,
         replays=None,
-        kafka_options=read_kafka_options(kafka_config, options), reading={"maxOffsetsPerTrigger": str(batch)},
+        kafka_options=read_kafka_options(kafka_config, options),
+        reading={"maxOffsetsPerTrigger": str(batch)},
     )  # fmt: skip
+    if parquet and not available_now:
+        raise BadInput(
+            "--parquet is written when all is merged. Give --available-now, too, and run it as often as needed."
+        )
     kafka.require(settings)
     instance = str(uuid.uuid4())
     merged: Merged = {}
     with Control.open(settings, instance, needs_marts=False) as control, session(settings, bulk=True) as spark:
-        supervise(
+        is_done = supervise(
             lambda: start(spark, control, settings, instance, merged),
             control,
             settings,
             say=click.echo,
             understood=partial(from_spark, merged=merged),
         )
+        if parquet and is_done:
+            with control.another_line() as line:
+                for folder, rows in write_parquet(spark, line, control.jdbc, entities, parquet):
+                    click.echo(f"{rows:,} rows are in {folder}.")
 
 
 if __name__ == "__main__":

@@ -39,6 +39,7 @@ declare
         ['call', 'stop_job',                                      '',  'x', 'x'],
         ['view', 'warehouse_columns',                             'x', 'x', 'x'],
         ['call', 'open_warehouse, staged_entities, merge_warehouse', '', 'x', ''],
+        ['call', 'open_initial_load, merge_initial_load',         '',  'x', 'x'],
         ['call', 'forget_warehouse_table',                        '',  '',  'x'],
         ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
         ['call', 'collect_letters, send_due_letters',             '',  'x', ''],

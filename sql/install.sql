@@ -16,6 +16,7 @@
 \ir migrations/011_entities.sql
 \ir migrations/012_warehouse.sql
 \ir migrations/013_dead_letters.sql
+\ir migrations/014_initial_loads.sql
 \ir types.sql
 
 -- Taking turns
@@ -180,6 +181,8 @@
 \ir functions/open_warehouse.sql
 \ir functions/staged_entities.sql
 \ir functions/merge_warehouse.sql
+\ir functions/open_initial_load.sql
+\ir functions/merge_initial_load.sql
 \ir views/warehouse_columns.sql
 
 -- What columns mean, and who may do what

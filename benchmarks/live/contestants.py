@@ -69,13 +69,13 @@ class Contestant:
 
 @contextlib.contextmanager
 def _program(home: Home, *words: str | Path) -> Iterator[None]:
-    """Runs beside us, and is ended."""
+    """Runs beside us, and is ended unless it was told to stop before; one that fails is told of."""
     environment = {**os.environ, "METL_HOME": str(home.path)}
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             yield
-            if process.poll() is not None:
+            if process.poll():
                 log.seek(0)
                 raise SystemExit(f"{words[1]} ended: {log.read().decode()[-2000:]}")
         finally:

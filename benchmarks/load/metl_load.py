@@ -1,4 +1,4 @@
-"""METL's own command, with the seconds from the beginning of its first batch to the end of its last."""
+"""METL's own commands, with the seconds from the beginning of the first batch to the end of the last."""
 
 import json
 import sys

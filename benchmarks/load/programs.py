@@ -18,6 +18,8 @@ from metl.home import Home
 from metl.install import install
 from metl.stack import parts, supervisor
 
+HERE = Path(__file__).parent
+
 
 @dataclass
 class Stack:

@@ -5,17 +5,16 @@ Everything on this machine at once: broker, database and the one that is measure
 
 import asyncio
 import os
-from pathlib import Path
 
 from backlog import TOPIC, fill_matrix, fill_topic, make_topics, records
-from programs import Stack, measure, running_stack
+from programs import HERE, Stack, measure, running_stack
 from rich.table import Table
+from tables import tables
 
 from metl import jars
 from metl.cli.display import console
 
 COUNT = int(os.environ.get("METL_MESSAGES", "1000000"))
-HERE = Path(__file__).parent
 
 
 def loads(stack: Stack) -> None:
@@ -47,6 +46,7 @@ def main() -> None:
         fill_topic(stack.kafka, COUNT)
         fill_matrix(stack.postgres, stack.home)
         loads(stack)
+        tables(stack, COUNT)
 
 
 if __name__ == "__main__":

@@ -53,6 +53,8 @@ def postgres_source(
         # The default would publish every table, and deletes on those without a primary key would fail.
         "publication.autocreate.mode": "filtered",
         "decimal.handling.mode": "string",
+        # By default it keeps truncates to itself, and nobody would know that the rows are gone.
+        "skipped.operations": "none",
         "heartbeat.interval.ms": "10000",
         **(signals(prefix, kafka) if kafka else {}),
         **{f"{side}.converter{key}": value for side in ("key", "value") for key, value in converter.items()},

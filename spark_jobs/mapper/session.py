@@ -39,9 +39,12 @@ SQL = {
     "spark.sql.streaming.checkpoint.fileChecksum.enabled": "false",
 }
 # A backlog is planned seldom and read long: one method for all that happens to a row spares copying it from step to
-# step. It is larger than what the JVM compiles by itself.
+# step. It is larger than what the JVM compiles by itself. Pauses of its collector do not matter, what it takes does.
 BULK_SQL = {**SQL, "spark.sql.codegen.wholeStage": "true"}
-BULK_JVM = {"spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods"}
+BULK_JVM = {
+    "spark.driver.extraJavaOptions": "-XX:-DontCompileHugeMethods -XX:+UseParallelGC",
+    "spark.driver.memory": "2g",
+}
 # Hadoop's default for local files starts a process for each rename and each permission.
 LOCAL_CHECKPOINT = {
     "spark.sql.streaming.checkpointFileManagerClass": "org.apache.spark.sql.execution.streaming.checkpointing."

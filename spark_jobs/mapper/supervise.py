@@ -27,6 +27,8 @@ LOOK = 0.5
 TOLD_TO_STOP = "was told to stop."
 #: Around a sentence that somebody has to read before the job can go on.
 REFUSED = "METL-REFUSED "
+#: Around the one that matters in what Spark makes of a failure.
+SAID = "METL-SAID "
 REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
 # What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
 # said so by mistake.
@@ -62,9 +64,9 @@ def supervise(
     say: Callable[[str], None],
     seen: Callable[[dict[str, Any]], None] = lambda _progress: None,
     understood: Callable[[StreamingQueryProgress], dict[str, Any] | None] = from_spark,
-) -> None:
-    """Returns when the work is done or the job was told to stop. `seen` is told of each batch, as `understood` makes it
-    of what Spark says."""
+) -> bool:
+    """Returns when the work is done, or false when the job was told to stop. `seen` is told of each batch, as
+    `understood` makes it of what Spark says."""
     stop = Stop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
@@ -78,14 +80,14 @@ def supervise(
             failure, batches = _watch(query, control, settings, stop, say, seen, understood)
         except (AnalysisException, IllegalArgumentException) as error:
             if failures == 0:
-                control.report("failed", _first_line(str(error)))
-                raise BadInput(f"Spark cannot start this: {_first_line(str(error))}") from None
+                control.report("failed", first_line(str(error)))
+                raise BadInput(f"Spark cannot start this: {first_line(str(error))}") from None
             failure, batches = str(error), 0
         except StreamingQueryException as error:
             failure, batches = str(error), 0
         except Py4JJavaError as error:
             # As of the database's driver, which Spark asks for the matrix's columns before it starts.
-            failure, batches = _messages(error.java_exception), 0
+            failure, batches = messages(error.java_exception), 0
         except (Py4JError, ConnectionError):
             control.report("failed", "Spark's JVM ended.")
             raise MetlError(
@@ -97,7 +99,7 @@ def supervise(
         if failure is None or TOLD_TO_STOP in failure:
             control.report("stopped")
             say(f"Job {settings.job} has stopped; what it sent is committed.")
-            return
+            return failure is None
         if HALT in failure:
             sentence = _halted(failure)
             control.report("halted", sentence)
@@ -116,7 +118,7 @@ def supervise(
             control.report("failed", way_out)
             raise MetlError(f"Job {settings.job} failed {failures} times in a row. {way_out}.")
         wait = PATIENCE[min(failures, len(PATIENCE)) - 1]
-        reason = _first_line(failure)
+        reason = first_line(failure)
         control.report("retrying", reason)
         say(f"Job {settings.job} failed and starts again in {wait} s: {reason}")
         if _is_told_meanwhile(wait, control, stop):
@@ -202,10 +204,10 @@ def _has_ended(query: StreamingQuery) -> str | None:
 def _causes(query: StreamingQuery) -> str:
     """Spark's words and those of what made it fail, the innermost first."""
     found = query._jsq.exception()
-    return _messages(found.get()) if found.isDefined() else ""
+    return messages(found.get()) if found.isDefined() else ""
 
 
-def _messages(cause: JavaObject | None) -> str:
+def messages(cause: JavaObject | None) -> str:
     messages: list[str] = []
     kinds: list[str] = []
     while cause is not None and len(messages) < 20:
@@ -216,8 +218,9 @@ def _messages(cause: JavaObject | None) -> str:
     return "\n".join([*messages, ",".join(kinds)])
 
 
-def _first_line(text: str) -> str:
+def first_line(text: str) -> str:
     """That says something: "Connection refused" does not say whose."""
+    text = text.split(SAID)[1] if SAID in text else text
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if len(line.split()) > 3), next(iter(lines), "no reason was given"))[:300]
 

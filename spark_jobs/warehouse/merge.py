@@ -6,12 +6,14 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from mapper.control import Control
 from mapper.session import see_functions
 from mapper.settings import Settings
-from mapper.supervise import REFUSED
+from mapper.supervise import REFUSED, SAID, first_line, messages
+from metl.errors import MetlError
 from warehouse import records
 
 #: What somebody has to mend before the job can go on.
@@ -31,17 +33,21 @@ def merging(
     """What foreachBatch calls; `merged` gets what became of each batch. A batch that comes again changes nothing."""
 
     def merge(batch: DataFrame, number: int) -> None:
-        with control.another_line() as connection:
-            try:
+        try:
+            with control.another_line() as connection:
                 # Fails if this job is told to stop or is no longer the one to run.
                 connection.execute("select metl.begin_batch(%s, %s)", [settings.job, instance])
                 [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [settings.job]).fetchall()
                 _copy(spark, records.read(batch, settings.prefix), control.jdbc, staged)
                 found = connection.execute("select metl.staged_entities(%s)", [settings.job]).fetchall()
                 merged[number] = _merge(control, settings.job, [entity for (entity,) in found])
-            except REFUSALS as error:
-                said = (error.diag.message_primary, error.diag.message_hint)
-                raise RuntimeError(f"{REFUSED}{' '.join(filter(None, said))}{REFUSED}") from None
+        except REFUSALS as error:
+            said = (error.diag.message_primary, error.diag.message_hint)
+            raise RuntimeError(f"{REFUSED}{' '.join(filter(None, said))}{REFUSED}") from None
+        except (psycopg.Error, MetlError) as error:
+            raise RuntimeError(f"{SAID}{' '.join(str(error).split())}{SAID}") from None
+        except Py4JJavaError as error:
+            raise RuntimeError(f"{SAID}{first_line(messages(error.java_exception))}{SAID}") from None
 
     return merge
 

@@ -5,6 +5,7 @@ set timezone = 'UTC'
 set datestyle = 'ISO, YMD'
 set intervalstyle = 'postgres'
 set extra_float_digits = 1
+set work_mem = '64MB'
 as $$
 declare
     _staged constant text := metl._warehouse_work(job);
@@ -13,23 +14,13 @@ declare
     _kind record;
     _shape record;
     _shapes jsonb := '[]';
-    _rejected bigint := 0;
+    _rejected bigint;
     _first int := 1;
     _rounds int;
 begin
     -- Two jobs may have records of the same entity.
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse ' || entity, 0));
-    _rejected := metl._warehouse_reject(
-        _staged, _mine || ' and (num_nulls(work.source, work.partition, work."offset", work.state) > 0 or translate('
-        'concat(work.partition, work."offset", work.state, work.at, work.version), ''-0123456789'', '''') <> '''')',
-        'It has no position.'
-    ) + metl._warehouse_reject(
-        _staged, _mine || ' and (work.op is null or work.op not in (''c'', ''r'', ''u'', ''d'', ''t''))',
-        'It does not say what happened.'
-    ) + metl._warehouse_reject(
-        _staged, _mine || ' and (work.key is null or work.key = ''null'' and work.op in (''u'', ''d''))',
-        'It has no key.'
-    );
+    _rejected := metl._warehouse_screen(_staged, entity);
     if not exists (
         select from metl.entity_versions as live where live.entity = merge_warehouse.entity and live.deleted is null
     ) then

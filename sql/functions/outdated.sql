@@ -44,8 +44,12 @@ as $$
     left_over as (
         select
             judged.topic, judged.partition, judged.schema,
-            array_agg(distinct judged.state order by judged.state) filter (where judged.is_outdated) as states,
-            range_agg(judged.offsets) filter (where judged.is_outdated)
+            coalesce(
+                array_agg(distinct judged.state order by judged.state) filter (where judged.is_outdated), '{}'
+            ) as states,
+            coalesce(range_agg(judged.offsets) filter (where judged.is_outdated), '{}')
+            -- A job that is killed between its commit and its word about it leaves a gap.
+            + (int8multirange(range_merge(range_agg(judged.offsets))) - range_agg(judged.offsets))
             - coalesce(range_agg(judged.offsets) filter (where not judged.is_outdated), '{}') as offsets
         from judged
         group by judged.topic, judged.partition, judged.schema
@@ -60,4 +64,5 @@ as $$
 $$;
 comment on function metl.outdated(bigint) is
 'What was mapped with cells that are no longer those of the matrix, of schemas whose cells changed since a state: the '
-'first offset and the one after the last of each range, by what metl.job_batches has, and the states that mapped them.';
+'first offset and the one after the last of each range, by what metl.job_batches has, and the states that mapped them. '
+'Offsets in between of which no batch tells count as well.';

@@ -23,6 +23,38 @@ end $$;
 comment on function metl._warehouse_reject(text, text, text) is
 'Records why the records that meet a condition are in no table; how many there are.';
 
+create or replace function metl._warehouse_screen(staged text, entity text) returns bigint
+language plpgsql
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+    _conditions constant text[] := array[
+        'num_nulls(work.source, work.partition, work."offset", work.state) > 0 or '
+        'concat(work.partition, work."offset", work.state, work.at, work.version) ~ ''[^0-9-]''',
+        'work.op is null or work.op not in (''c'', ''r'', ''u'', ''d'', ''t'')',
+        'work.key is null or work.key = ''null'' and work.op in (''u'', ''d'')'
+    ];
+    _reasons constant text[] := array['It has no position.', 'It does not say what happened.', 'It has no key.'];
+    _found boolean;
+    _rejected bigint := 0;
+begin
+    -- One look at all of them is enough, nearly always.
+    execute format(
+        'select exists (select from warehouse.%I as work where work.entity = %L and (%s))',
+        staged, entity, array_to_string(_conditions, ' or ')
+    ) into _found;
+    if _found then
+        for _place in 1 .. cardinality(_conditions) loop
+            _rejected := _rejected + metl._warehouse_reject(
+                staged, format('work.entity = %L and work.round > 0 and (%s)', entity, _conditions[_place]), _reasons[_place]
+            );
+        end loop;
+    end if;
+    return _rejected;
+end $$;
+comment on function metl._warehouse_screen(text, text) is
+'Rejects the records of an entity that nobody could merge; how many there are.';
+
 -- What records of one schema version, mapped under one state, have for an entity.
 create or replace function metl._warehouse_cells(entity text, state bigint, schema text, version int)
 returns table (attribute text, name text, source_type text, type text, target text)
@@ -120,6 +152,7 @@ create or replace function metl._warehouse_statements(
 )
 language plpgsql stable
 set search_path = pg_catalog, pg_temp
+set plan_cache_mode = force_generic_plan
 as $$
 declare
     _table text;
@@ -185,26 +218,30 @@ begin
         staged,
         case when _declared is not null then format(' cross join lateral json_to_record(work.after::json) as read (%s)', _declared) else '' end
     );
+    -- Nobody else writes to the table, so that a join finds out what is new: `on conflict` would ask its index twice.
     newer := format(
-        'insert into warehouse.%1$I as old (_source, _key, _partition, _offset, _at, _deleted, _state, _schema, _version, '
-        '_kept%2$s) %3$s on conflict (_source, _key) do update set _partition = excluded._partition, '
-        '_offset = excluded._offset, _at = excluded._at, _deleted = excluded._deleted, _state = excluded._state, '
-        '_schema = excluded._schema, _version = excluded._version, _kept = case when excluded._kept is not null then '
+        'merge into warehouse.%1$I as old using (%3$s) as new on old._source = new._source and old._key = new._key '
+        'when not matched then insert (_source, _key, _partition, _offset, _at, _deleted, _state, _schema, _version, '
+        '_kept%2$s) values (new._source, new._key, new._partition, new._offset, new._at, new._deleted, new._state, '
+        'new._schema, new._version, new._kept%5$s) '
+        'when matched and case when new._partition = old._partition '
+        'then (new._offset, new._state) > (old._offset, old._state) '
+        'else (new._at, new._partition, new._offset) > (old._at, old._partition, old._offset) end '
+        'then update set _partition = new._partition, _offset = new._offset, _at = new._at, _deleted = new._deleted, '
+        '_state = new._state, _schema = new._schema, _version = new._version, _kept = case when new._kept is not null then '
         '(select jsonb_object_agg(name, case when old._kept ? name then old._kept -> name '
-        'when old._offset = excluded._offset then ''-1'' else to_jsonb(old._offset) end) '
-        'from jsonb_object_keys(excluded._kept) as name) end%4$s '
-        'where case when excluded._partition = old._partition '
-        'then (excluded._offset, excluded._state) > (old._offset, old._state) '
-        'else (excluded._at, excluded._partition, excluded._offset) > (old._at, old._partition, old._offset) end',
+        'when old._offset = new._offset then ''-1'' else to_jsonb(old._offset) end) '
+        'from jsonb_object_keys(new._kept) as name) end%4$s',
         _table,
         (select string_agg(format(', %I', name), '' order by name) from unnest(_all) as name),
         _select,
         (select string_agg(
             format(
-                ', %1$I = case when not coalesce(excluded._kept ? %2$L, false) then excluded.%1$I '
-                'when old._offset <> excluded._offset or old._kept ? %2$L then old.%1$I end', name, name
+                ', %1$I = case when not coalesce(new._kept ? %2$L, false) then new.%1$I '
+                'when old._offset <> new._offset or old._kept ? %2$L then old.%1$I end', name, name
             ), '' order by name
-        ) from unnest(_all) as name)
+        ) from unnest(_all) as name),
+        (select string_agg(format(', new.%I', name), '' order by name) from unnest(_all) as name)
     );
     older := format(
         'update warehouse.%1$I as old set _kept = old._kept || coalesce((select jsonb_object_agg(name, new._offset) '
@@ -231,6 +268,11 @@ create or replace function metl._warehouse_apply(
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- Rows are found by their key, whatever statistics say of a table that was empty a moment ago: to go through all of it
+-- for each record, or to read a table of years for a batch of seconds, would never end.
+set enable_seqscan = off
+set enable_hashjoin = off
+set enable_mergejoin = off
 as $$
 declare
     _rejected bigint := 0;
@@ -246,7 +288,7 @@ begin
         execute shape ->> 'newer' using entity, ops, round, feeds, _every;
         return 0;
     -- A key may come twice in two spellings.
-    exception when data_exception or program_limit_exceeded or cardinality_violation then
+    exception when data_exception or program_limit_exceeded or cardinality_violation or unique_violation then
         null;
     end;
     for _id in execute format(

@@ -23,4 +23,4 @@ comment on view metl.dead_positions is 'How far the topics of dead letters are c
 create or replace view metl.operations as
 select operation, kind, who, why, about, began_at, ended_at, outcome from metl.operation;
 comment on view metl.operations is
-'What was sent again, given up, reset, snapshot or reprocessed: by whom, when, why, and what came of it.';
+'What was sent again, given up, reset, snapshot, reprocessed or loaded: by whom, when, why, and what came of it.';

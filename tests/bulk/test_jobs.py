@@ -5,11 +5,16 @@ import json
 import os
 import signal
 import subprocess
+import sysconfig
+from pathlib import Path
 
+import duckdb
 import psycopg
 import pytest
 from confluent_kafka import Producer
 
+from metl import dbt
+from metl.home import Home
 from tests.bulk.staging import table
 from tests.live.running import METL, Place, await_true, build_marts, by_origin, environment, mapper, run
 
@@ -88,7 +93,8 @@ def test_a_load_that_is_killed_goes_on(place: Place) -> None:
 
 def test_the_warehouse_is_the_same_after_any_replay(place: Place) -> None:
     """After a kill, after everything is sent and merged once more, and from what was left of half a batch."""
-    merged(place)
+    lake = place.folder / "lake"
+    said = merged(place, "--parquet", str(lake))
     once = tables(place)
     assert len(once["person"]) == len(once["payer"]) == ROWS
     last = {number % ROWS: number for number in range(COUNT)}
@@ -98,6 +104,11 @@ def test_the_warehouse_is_the_same_after_any_replay(place: Place) -> None:
         assert dict(rows) == wanted
         rows = connection.execute("select number, paid::text from warehouse.payer where not _deleted").fetchall()
         assert dict(rows) == {key: f"{number}.50" for key, number in last.items() if wanted[str(key)]}
+        live = len(rows)
+    assert f"{live:,} rows are in {lake}/payer." in said
+    read = "select _key, number, paid::text from read_parquet(?)"
+    there = duckdb.execute(read, [str(lake / "payer" / "*.parquet")]).fetchall()
+    assert {number: paid for _, number, paid in there} == dict(rows) and len(there) == live
     load(place, "again")
     running(place, "twice")
     assert tables(place) == once
@@ -117,6 +128,24 @@ def running(place: Place, job: str) -> None:
     finally:
         process.kill()
     assert place.job(job)["status"] == "stopped"
+
+
+def test_dbt_models_over_it(place: Place, tmp_path: Path) -> None:
+    """The source file, as a dbt project of somebody's own takes it."""
+    source = run(place, "dbt-source")
+    assert source.returncode == 0, source.stderr
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "warehouse.yml").write_text(source.stdout)
+    (tmp_path / "models" / "payers.sql").write_text(
+        "select number from {{ source('warehouse', 'payer') }} where not _deleted"
+    )
+    (tmp_path / "dbt_project.yml").write_text("{name: theirs, version: '1', profile: metl}")
+    environment = dbt.environment(Home(place.folder), place.dsn) | {"DBT_PROJECT_DIR": str(tmp_path)}
+    command = [str(Path(sysconfig.get_path("scripts")) / "dbt"), "build"]
+    done = subprocess.run(command, env=environment, text=True, capture_output=True)
+    assert done.returncode == 0, done.stdout
+    [row] = place.rows("select count(*) from metl_marts.payers")
+    assert row == place.rows("select count(*) from warehouse.payer where not _deleted")[0]
 
 
 def test_a_dry_run_counts(place: Place) -> None:
@@ -145,6 +174,7 @@ def test_a_table_altered_by_hand_stops_the_job(place: Place) -> None:
         (("load", "--topics", "x", "--until", '{"x": [1]}'), "is not offsets"),
         (("load", "--topics", "cdm.*"), "Make it narrower"),
         (("warehouse", "--duration", "0"), "take 1 to 86400"),
+        (("warehouse", "--parquet", "lake"), "Give --available-now, too"),
         (("warehouse", "--entities", "("), "is not a regular expression"),
     ],
 )

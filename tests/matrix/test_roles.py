@@ -155,7 +155,12 @@ COLLECTING: list[tuple[Any, ...]] = [
     ("collect_letters", "dead", [LETTER], {"0": 1}),
     ("send_due_letters", "orders", 1, None),
 ]
-OPERATING: list[tuple[Any, ...]] = [("begin_operation", "reset", "a test"), ("end_operation", 1)]
+OPERATING: list[tuple[Any, ...]] = [
+    ("begin_operation", "reset", "a test"),
+    ("end_operation", 1),
+    ("open_initial_load", "order"),
+    ("merge_initial_load", "order", "orders", 2, "2026-01-01", "{x}"),
+]
 SENDING: list[tuple[Any, ...]] = [
     ("letter_payload", 1),
     ("begin_operation", "replay", "a test"),
@@ -284,6 +289,7 @@ def test_only_jobs_do_what_jobs_do(owner: psycopg.Connection) -> None:
 
 def test_jobs_collect_letters_and_stewards_send_them(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as owner:
+        call(owner, "add_entity_version", "order", 1, attributes("x"))
         with member(owner, "metl_job") as job:
             for each in [*COLLECTING, *OPERATING]:
                 call(job, *each)
@@ -297,7 +303,7 @@ def test_jobs_collect_letters_and_stewards_send_them(database: str) -> None:
                 with pytest.raises(errors.InsufficientPrivilege):
                     call(steward, *each)
             assert [bytes(row[1]) for row in call(steward, *SENDING[0])] == [b"a"]
-            for each in SENDING[1:]:
+            for each in [*OPERATING[2:], *SENDING[1:]]:
                 call(steward, *each)
             assert steward.execute("select status, replays from metl.dead_letters").fetchall() == [("given_up", 1)]
             assert steward.execute("select count(distinct who) from metl.operations").fetchall() == [(2,)]

@@ -53,6 +53,8 @@ SECTIONS = {
         "dbt.dbt",
         "lineage.lineage",
         "sql.sql",
+        "initial_load.initial_load",
+        "dbt_source.dbt_source",
     ],
     "Jobs": [
         "live.map_",

@@ -1,0 +1,91 @@
+"""The tables of the warehouse as Parquet, one folder for each entity: what training and notebooks read."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+import psycopg
+from psycopg import sql
+from pyspark.sql import DataFrame, SparkSession
+
+#: What tells the rows apart, and how far they are.
+OWN = ("_source", "_key", "_partition", "_offset", "_at", "_state")
+TABLES = "select distinct entity, table_name from metl.warehouse_columns order by entity"
+COLUMNS = """
+select column_name, column_type from metl.warehouse_columns
+where entity = %s and (entity_attribute_id is not null or column_name = any(%s)) and column_name not like '\\_old\\_%%'
+order by entity_attribute_id nulls first, column_name
+"""
+#: How many digits Parquet's decimals have.
+DIGITS = 38
+# As many decimal places as some value has; none if one of them has no place among decimals of that many digits.
+SCALE = """
+select case when bool_and(
+    {column} not in ('NaN', 'Infinity', '-Infinity') and abs({column}) < power(10::numeric, %(digits)s - widest)
+) is not false and widest <= %(digits)s then widest end
+from {table}, (
+    select coalesce(max(scale({column})), 0) as widest from {table}
+    where {column} not in ('NaN', 'Infinity', '-Infinity')
+) as places
+group by widest
+"""
+FINITE = "select not exists (select from {table} where not isfinite({column}))"
+PLAIN = ("bigint", "integer", "double precision", "boolean", "text", "bytea")
+
+
+def write_parquet(
+    spark: SparkSession, connection: psycopg.Connection, jdbc: dict[str, str], entities: str, folder: str
+) -> Iterator[tuple[str, int]]:
+    """The rows that are there, of each entity that is wanted: its folder, and how many they are. What was in the folder
+    before is replaced once all of them are written."""
+    for entity, name in connection.execute(TABLES).fetchall():
+        if not re.fullmatch(entities, entity):
+            continue
+        table = sql.Identifier("warehouse", name)
+        columns = connection.execute(COLUMNS, [entity, list(OWN)]).fetchall()
+        selected = sql.SQL(", ").join(_selected(connection, table, *column) for column in columns)
+        query = sql.SQL("select {} from {} where not _deleted").format(selected, table).as_string(connection)
+        target = f"{folder.rstrip('/')}/{quote(entity, safe=' ')}"
+        _replace(spark, _read(spark, jdbc, query), target)
+        yield target, spark.read.parquet(target).count()
+
+
+def _selected(connection: psycopg.Connection, table: sql.Identifier, name: str, kind: str) -> sql.Composable:
+    """What Parquet has no type for goes as text, so that nothing is rounded."""
+    column = sql.Identifier(name)
+    if kind in PLAIN:
+        return column
+    if kind == "numeric":
+        query = sql.SQL(SCALE).format(column=column, table=table)
+        [(scale,)] = connection.execute(query, {"digits": DIGITS}).fetchall() or [(0,)]
+        if scale is not None:
+            return sql.SQL("{0}::numeric({1}, {2}) as {0}").format(column, sql.Literal(DIGITS), sql.Literal(scale))
+    if kind in ("date", "timestamp with time zone"):
+        [(is_finite,)] = connection.execute(sql.SQL(FINITE).format(column=column, table=table)).fetchall()
+        if is_finite:
+            return column
+    return sql.SQL("{0}::text as {0}").format(column)
+
+
+def _read(spark: SparkSession, jdbc: dict[str, str], query: str) -> DataFrame:
+    # A table takes as long as it takes.
+    options = {**jdbc, "driver": "org.postgresql.Driver", "socketTimeout": "0", "fetchsize": "10000", "query": query}
+    return spark.read.format("jdbc").options(**options).load()
+
+
+def _replace(spark: SparkSession, rows: DataFrame, folder: str) -> None:
+    """On any file system that Spark knows."""
+    jvm: Any = spark._jvm
+    made = jvm.org.apache.hadoop.fs.Path(f"{folder}.{uuid.uuid4().hex}")
+    target = jvm.org.apache.hadoop.fs.Path(folder)
+    files = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    # Spark's default is a form that others have given up.
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    try:
+        rows.write.parquet(made.toString())
+        files.delete(target, True)
+        files.rename(made, target)
+    finally:
+        files.delete(made, True)

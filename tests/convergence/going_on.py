@@ -1,0 +1,78 @@
+"""Everything that takes a change from a service into the warehouse, each part of it killed now and then."""
+
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from metl import rest
+from metl.demo.programs import Program
+from metl.errors import MetlError
+from metl.home import Home
+from metl.stack import parts, supervisor
+
+#: The commands that run all the time.
+COMMANDS = {
+    "sync": ("sync", "--watch"),
+    "map": ("map", "--topics", r"(shop|crm)\.public\..*", "--duration", "3"),
+    "dead": ("dead", "collect", "--watch"),
+    "warehouse": ("warehouse", "--duration", "2"),
+}
+SERVERS = ("postgres", "kafka", "registry", "connect")
+
+
+class GoingOn:
+    def __init__(self, home: Home, say: Callable[[str], None]) -> None:
+        self.home, self._say = home, say
+        self._running: dict[str, Program] = {}
+        self.killed = 0
+
+    @contextmanager
+    def commands(self) -> Iterator[None]:
+        """While they run; those that end by themselves fail."""
+        try:
+            for name in COMMANDS:
+                self._start(name)
+            yield
+            for program in self._running.values():
+                program.require()
+                program.stop()
+        finally:
+            for program in self._running.values():
+                program.kill()
+
+    def require(self) -> None:
+        for program in self._running.values():
+            program.require()
+
+    def disturb(self, chance: random.Random) -> None:
+        """Stops or kills one of them, and starts it again."""
+        self.killed += 1
+        name = chance.choice([*COMMANDS, *SERVERS])
+        if name in COMMANDS:
+            how = chance.choice(["kill", "kill", "stop"])
+            self._say(f"{how} metl {name}")
+            getattr(self._running[name], how)()
+            self._start(name)
+            return
+        self._say(f"kill {name}")
+        [part] = [part for part in parts(self.home) if part.name == name]
+        part.daemon.stop(signal.SIGKILL, 20)
+        supervisor.up(self.home, [part], lambda _part, _text: None)
+
+    def mend_connectors(self) -> None:
+        """Connect does not start a task again that failed while a server was away: that is for whoever runs it."""
+        [connect] = [part.address for part in parts(self.home) if part.name == "connect"]
+        try:
+            for name, found in rest.request("GET", f"{connect}/connectors?expand=status").items():
+                status = found["status"]
+                if "FAILED" in {status["connector"]["state"], *(task["state"] for task in status["tasks"])}:
+                    self._say(f"connector {name} starts again")
+                    rest.request("POST", f"{connect}/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
+        except MetlError as error:
+            self._say(f"Connect does not answer: {error}")
+            time.sleep(1)
+
+    def _start(self, name: str) -> None:
+        self._running[name] = Program(self.home, list(COMMANDS[name]), lambda _line: None)

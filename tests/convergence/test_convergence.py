@@ -1,0 +1,214 @@
+"""The proof of the whole: whatever happens to rows, tables and programs, the warehouse ends up as the sources are.
+
+METL_SOAK is for how many seconds it goes on, and METL_SEED makes it do the same once more.
+"""
+
+import contextlib
+import csv
+import os
+import random
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.rows import dict_row
+from psycopg.types.json import Json
+
+from metl import initial_load
+from metl.demo import programs
+from metl.home import Home
+from metl.install import install
+from metl.stack import parts, supervisor
+from tests.convergence.going_on import GoingOn
+from tests.convergence.services import ATTRIBUTES, KEY, Service, attribute_of
+
+SECONDS = float(os.environ.get("METL_SOAK", "45"))
+SEED = int(os.environ.get("METL_SEED", "1"))
+PATIENCE = 180.0
+PAUSE = 0.05
+#: Of which entity the rows of each table are.
+ENTITIES = {"shop.public.customer": "party", "crm.public.person": "party", "shop.public.orders": "purchase"}
+
+pytestmark = pytest.mark.timeout(SECONDS * 3 + 900)
+
+
+def say(text: str) -> None:
+    sys.stderr.write(f"{time.strftime('%H:%M:%S')} {text}\n")
+
+
+class World:
+    def __init__(self, home: Home, chance: random.Random) -> None:
+        self.home, self.chance = home, chance
+        self.postgres = parts(home)[0].address
+        tables = {"shop": ["customer", "orders"], "crm": ["person"]}
+        self.services = [Service(self.postgres, name, found, chance) for name, found in tables.items()]
+
+    def metl(self, *words: str) -> str:
+        return programs.run(self.home, *words)
+
+    def ask(self, query: str, *values: object) -> list[dict[str, Any]]:
+        with psycopg.connect(self.postgres, row_factory=dict_row) as connection:
+            return connection.execute(query.encode(), values).fetchall()
+
+    def set_up(self) -> None:
+        install(self.postgres)
+        for service in self.services:
+            service.create(self.postgres)
+            self.metl("capture", service.name, *(f"public.{table}" for table in service.tables))
+        for entity in set(ENTITIES.values()):
+            shape = [{"name": name, "type": type_} for name, type_ in ATTRIBUTES.items()]
+            self.ask("select metl.add_entity_version(%s, 1, %s)", entity, Json(shape))
+        self.metl("dbt", "run", "--select", "+dcpm")
+
+    def map_everything(self) -> None:
+        """What a steward does: every column of every version that is known goes to the attribute it is named after."""
+        query = "select schema, version, attribute from metl.schema_attributes where is_live and schema = any(%s)"
+        file = self.home.path / "mappings.csv"
+        with file.open("w", newline="") as lines:
+            writer = csv.writer(lines)
+            writer.writerow(["schema", "version", "attribute", "entity", "entity_version", "entity_attribute"])
+            for row in self.ask(query, list(ENTITIES)):
+                schema, version, attribute = row.values()
+                writer.writerow([schema, version, attribute, ENTITIES[schema], 1, attribute_of(attribute)])
+        self.metl("import", str(file))
+
+    def differences(self) -> list[str]:
+        """Between the tables of the warehouse and what `metl sql` selects of the sources as they are now."""
+        found = []
+        for service in self.services:
+            for table in service.tables:
+                schema = service.topic(table)
+                there, here = self._selected(service, schema), self._merged(schema)
+                for key in there.keys() | here.keys():
+                    left, right = there.get(key), here.get(key)
+                    if left is None or right is None:
+                        found.append(f"{schema} {key}: {'gone' if left is None else 'there'} at the source, not here")
+                        continue
+                    # What the newest version has no column for stays as it was last.
+                    found += [
+                        f"{schema} {key}: {name} is {value!r} at the source, and {right[name]!r} here"
+                        for name, value in left.items()
+                        if value != right[name]
+                    ]
+        return found
+
+    def _selected(self, service: Service, schema: str) -> dict[int, dict[str, Any]]:
+        choice = initial_load.Choice(schema=schema, newest=True)
+        with psycopg.connect(self.postgres) as connection:
+            [feed] = initial_load.feeds(connection, ENTITIES[schema], choice)
+        statement = initial_load.statement(feed, "postgres")
+        with psycopg.connect(service.dsn, row_factory=dict_row) as connection:
+            rows = connection.execute(statement.encode()).fetchall()
+        return {row[KEY]: {name: row[name] for name in feed.sources} for row in rows}
+
+    def _merged(self, schema: str) -> dict[int, dict[str, Any]]:
+        query = sql.SQL("select * from warehouse.{} where _source = %s and not _deleted")
+        with psycopg.connect(self.postgres, row_factory=dict_row) as connection:
+            rows = connection.execute(query.format(sql.Identifier(ENTITIES[schema])), [schema]).fetchall()
+        return {row[KEY]: row for row in rows}
+
+    def tables(self) -> dict[str, list[Any]]:
+        """Every byte of them."""
+        query = "select row_to_json(row)::text as row from warehouse.{} as row order by _source, _key"
+        return {entity: self.ask(query.format(entity)) for entity in sorted(set(ENTITIES.values()))}
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    home = Home(tmp_path / "home")
+    every = parts(home)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("METL_HOME", str(home.path))
+        for part in every:
+            environment.delenv(part.variable, raising=False)
+        supervisor.up(home, every, lambda _part, _text: None)
+        try:
+            yield World(home, random.Random(SEED))
+        finally:
+            supervisor.down(home, every, lambda _part, _text: None)
+
+
+def until(what: str, happened: Any, going_on: GoingOn, patience: float = PATIENCE) -> None:
+    end = time.monotonic() + patience
+    while not happened():
+        going_on.require()
+        going_on.mend_connectors()
+        if time.monotonic() > end:
+            raise TimeoutError(f"not in {patience:.0f} s: {what}")
+        time.sleep(0.5)
+
+
+def test_the_warehouse_ends_up_as_the_sources_are(world: World) -> None:
+    say(f"seed {SEED}")
+    world.set_up()
+    going_on = GoingOn(world.home, say)
+    with going_on.commands():
+        live_through(world, going_on)
+        come_to_rest(world, going_on)
+        differences = world.differences()
+        assert not differences, f"{len(differences)} of seed {SEED}: {differences[:5]}"
+    before = world.tables()
+    world.metl("warehouse", "--available-now", "--job", "replay")
+    assert world.tables() == before
+    done = sum((service.done for service in world.services), start=type(world.services[0].done)())
+    versions = world.ask("select count(*) from metl.schema_versions")[0]["count"]
+    letters = world.ask("select count(*), sum(times - 1) as again from metl.dead_letters")[0]
+    say(f"{dict(done)}, {versions} versions, {letters['count']} dead letters, {going_on.killed} killed or stopped")
+    say(f"{sum(map(len, before.values()))} rows of the warehouse are what the sources hold")
+
+
+def live_through(world: World, going_on: GoingOn) -> None:
+    """Changes all the time, a steward who comes by, and something that breaks now and then."""
+    known = "select from metl.schema_versions where schema = any(%s)"
+    until("versions of all tables", lambda: len(world.ask(known, list(ENTITIES))) >= len(ENTITIES), going_on)
+    world.map_everything()
+    end = time.monotonic() + SECONDS
+    next_break = time.monotonic() + SECONDS / 6
+    while time.monotonic() < end:
+        service = world.chance.choice(world.services)
+        try:
+            service.change()
+        except psycopg.Error:
+            time.sleep(0.2)
+            service.look()
+        if world.chance.random() < 0.01:
+            world.map_everything()
+        if time.monotonic() > next_break:
+            going_on.disturb(world.chance)
+            next_break += SECONDS / 4 if SECONDS < 300 else 20
+        going_on.require()
+        time.sleep(PAUSE)
+
+
+def come_to_rest(world: World, going_on: GoingOn) -> None:
+    """The last row of each table has come through, every letter was sent again, and the steward has mapped all."""
+    last = 10_000_000
+    for service in world.services:
+        service.mark(last)
+    mark = "select from warehouse.{} where _source = %s and _key = %s"
+    key = Json({"id": last})
+
+    def has_all() -> bool:
+        try:
+            return all(world.ask(mark.format(entity), schema, key) for schema, entity in ENTITIES.items())
+        except psycopg.errors.UndefinedTable:
+            return False
+
+    until("the last row of each table", has_all, going_on)
+    world.map_everything()
+    until("dead letters that are mapped", lambda: not world.ask(WAITING), going_on)
+    state = world.ask("select metl.current_state() as state")[0]["state"]
+    until("mapper at the newest state", lambda: world.ask(READ, state), going_on)
+    world.metl("reprocess", "--since-state", "0", "--why", "cells that were mapped late", "--yes")
+    # What is left after that is for the test to tell.
+    with contextlib.suppress(TimeoutError):
+        until("the same rows as at the sources", lambda: not world.differences(), going_on, patience=60)
+
+
+WAITING = "select from metl.due_letters"
+READ = "select from metl.jobs where job = 'map' and state >= %s and lag = 0"
