@@ -20,6 +20,7 @@ from metl.spark import local_session
 # Threads, not cores: in real time each partition keeps one to itself.
 LOCAL_SLOTS = 1000
 LOG = "METL_SPARK_LOG"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 SQL = {
     # The last of two equal names counts, as everywhere: of headers, and in an inline schema.
@@ -72,14 +73,15 @@ def metrics(port: int | None) -> dict[str, str]:
 def _unheard() -> Iterator[None]:
     """Spark's JVM, started in here, never hears the signals that a terminal or a service manager sends to all
     processes of a job: it is this process that lets a batch finish and then ends the JVM."""
-    before = {
-        number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    }
+    # Ones that come meanwhile wait: blocked, they are not lost though they are ignored.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in SIGNALS}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
 
 
 @contextlib.contextmanager

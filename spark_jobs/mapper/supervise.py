@@ -29,6 +29,7 @@ TOLD_TO_STOP = "was told to stop."
 REFUSED = "METL-REFUSED "
 #: Around the one that matters in what Spark makes of a failure.
 SAID = "METL-SAID "
+AWAY = "FAILED_JDBC.CONNECTION"
 REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
 # What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
 # said so by mistake.
@@ -79,7 +80,8 @@ def supervise(
             control.report("running")
             failure, batches = _watch(query, control, settings, stop, say, seen, understood)
         except (AnalysisException, IllegalArgumentException) as error:
-            if failures == 0:
+            # A database that is away at this moment is no reason to give up.
+            if failures == 0 and AWAY not in str(error):
                 control.report("failed", first_line(str(error)))
                 raise BadInput(f"Spark cannot start this: {first_line(str(error))}") from None
             failure, batches = str(error), 0

@@ -1,4 +1,5 @@
--- A row is merged with one record at a time. Those before one that brings all are not needed, and wait in round 0.
+-- A row is merged with one record at a time, the newest first: only after that one it is known what is missing of the
+-- others. Those before one that brings all are not needed, and wait in round 0.
 create or replace function metl._warehouse_arrange(staged text, entity text, shapes jsonb) returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,7 +23,7 @@ begin
             where work.entity = %2$L and work.round > 0
         ), numbered as (
             select id, case when place < whole then 0 else row_number() over (
-                partition by source, key, place < whole order by place, id
+                partition by source, key, place < whole order by place desc, id desc
             ) end as round
             from judged
         ), changed as (

@@ -193,7 +193,7 @@ begin
     _kept := case
         when op = 'd' then 'null::jsonb'
         else format(
-            '(select jsonb_object_agg(left_out.name, -1) from (select unnest(%L::text[]) as name union select known.name '
+            '(select jsonb_object_agg(left_out.name, ''[-1, 0]''::jsonb) from (select unnest(%L::text[]) as name union select known.name '
             'from unnest(%L::text[], %L::text[]) as known (name, attribute) where work.unavailable::jsonb ? known.attribute) '
             'as left_out)', _left, _cells, _attributes
         )
@@ -230,7 +230,7 @@ begin
         'then update set _partition = new._partition, _offset = new._offset, _at = new._at, _deleted = new._deleted, '
         '_state = new._state, _schema = new._schema, _version = new._version, _kept = case when new._kept is not null then '
         '(select jsonb_object_agg(name, case when old._kept ? name then old._kept -> name '
-        'when old._offset = new._offset then ''-1'' else to_jsonb(old._offset) end) '
+        'when old._offset = new._offset then ''[-1, 0]'' else jsonb_build_array(old._offset, old._state) end) '
         'from jsonb_object_keys(new._kept) as name) end%4$s',
         _table,
         (select string_agg(format(', %I', name), '' order by name) from unnest(_all) as name),
@@ -244,15 +244,16 @@ begin
         (select string_agg(format(', new.%I', name), '' order by name) from unnest(_all) as name)
     );
     older := format(
-        'update warehouse.%1$I as old set _kept = old._kept || coalesce((select jsonb_object_agg(name, new._offset) '
-        'from jsonb_object_keys(old._kept) as name where name = any(%2$L::text[]) '
-        'and (old._kept ->> name)::bigint < new._offset and not coalesce(new._kept ? name, false)), ''{}'')%3$s '
+        'update warehouse.%1$I as old set _kept = old._kept || coalesce((select jsonb_object_agg('
+        'name, jsonb_build_array(new._offset, new._state)) from jsonb_object_keys(old._kept) as name where name = any(%2$L::text[]) '
+        'and old._kept -> name < jsonb_build_array(new._offset, new._state) and not coalesce(new._kept ? name, false)), ''{}'')%3$s '
         'from (%4$s) as new where old._source = new._source and old._key = new._key and old._kept is not null '
         'and old._partition = new._partition and old._offset > new._offset',
         _table, _all,
         (select string_agg(
             format(
-                ', %1$I = case when (old._kept ->> %2$L)::bigint < new._offset and not coalesce(new._kept ? %2$L, false) '
+                ', %1$I = case when old._kept -> %2$L < jsonb_build_array(new._offset, new._state) '
+                'and not coalesce(new._kept ? %2$L, false) '
                 'then new.%1$I else old.%1$I end', name, name
             ), '' order by name
         ) from unnest(_all) as name),

@@ -12,7 +12,7 @@ as $$
     ('_state', 'bigint', 'State under which that message was mapped.'),
     ('_schema', 'text', 'Schema of that message.'),
     ('_version', 'integer', 'Version of that schema.'),
-    ('_kept', 'jsonb', 'Columns that this message did not bring, each with the offset that its value is from, -1 if none.')
+    ('_kept', 'jsonb', 'Columns that this message did not bring, each with offset and state of the one that its value is from, -1 if none.')
 $$;
 comment on function metl._warehouse_own() is 'The columns that every table of the warehouse has beside the attributes.';
 

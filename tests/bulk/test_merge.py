@@ -63,7 +63,7 @@ class Row:
         self.written = dict.fromkeys(ALL, self.offset)
 
     def cells(self, source: str, key: str, state: int) -> tuple[str | None, ...]:
-        kept = {name: at for name, at in self.written.items() if at != self.offset}
+        kept = {name: [at, state if at >= 0 else 0] for name, at in self.written.items() if at != self.offset}
         said = (
             source, json.dumps(json.loads(key)), self.partition, self.offset, self.at, str(self.deleted).lower(), state,
             source if self.version else None, self.version,
@@ -184,3 +184,21 @@ def test_a_message_that_is_mapped_anew_replaces_what_it_brought(connection: psyc
         assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]
         merge(connection, [one(state, 1)])
         assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1), (2, 1, 0)])
+def test_a_value_that_is_mapped_late_finds_its_place(
+    connection: psycopg.Connection, state: int, order: tuple[int, ...]
+) -> None:
+    """The newest record left it out, and the one before it was mapped first when nobody knew of z."""
+    with connection.transaction(force_rollback=True):
+        connection.execute("select metl.set_block('shop.a', 1, 'thing', 1, '{\"x\": \"x\"}')")
+        connection.execute('select metl.set_block(\'shop.a\', 1, \'thing\', 1, \'{"x": "x", "z": "z"}\')')
+        records = [
+            one(state + 1, 1, "r", after={"x": 1}),
+            one(state + 2, 2, "u", after={"x": 2}, unavailable=("z",)),
+            one(state + 2, 1, "r", after={"x": 1, "z": 3}),
+        ]
+        for place in order:
+            merge(connection, [records[place]])
+        assert connection.execute("select x, z from warehouse.thing").fetchall() == [(2, 3)]

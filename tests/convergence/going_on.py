@@ -51,9 +51,13 @@ class GoingOn:
         self.killed += 1
         name = chance.choice([*COMMANDS, *SERVERS])
         if name in COMMANDS:
-            how = chance.choice(["kill", "kill", "stop"])
-            self._say(f"{how} metl {name}")
-            getattr(self._running[name], how)()
+            is_killed = chance.random() < 0.7
+            self._say(f"{'kill' if is_killed else 'stop'} metl {name}")
+            if is_killed:
+                self._running[name].kill()
+            else:
+                # One that has not begun its work yet just ends.
+                self._running[name].stop((0, -signal.SIGTERM))
             self._start(name)
             return
         self._say(f"kill {name}")

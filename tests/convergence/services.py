@@ -121,7 +121,9 @@ class Service:
 
     def _rekey(self, connection: psycopg.Connection, table: Table) -> None:
         new = self.chance.randrange(2000, 1_000_000)
-        statement = f"update {table.name} set id = %s where id = ({self._some(table, 1)}) and not exists "
+        # A long text that stays as it is would not be logged, and nobody could tell what the row of the new key has.
+        long = "".join(f", {column} = {column} || ''" for column in table.columns.values() if column[0] == "t")
+        statement = f"update {table.name} set id = %s{long} where id = ({self._some(table, 1)}) and not exists "
         connection.execute(f"{statement} (select from {table.name} where id = %s)".encode(), [new, new])
 
     def _truncate(self, connection: psycopg.Connection, table: Table) -> None:

@@ -38,14 +38,14 @@ class Program:
         if self._process.poll() is not None:
             raise MetlError(f"metl {self.name} ended with exit code {self._process.returncode}. {self._said()}")
 
-    def stop(self) -> None:
-        """Politely; raises if it does not end well."""
+    def stop(self, codes: tuple[int, ...] = (0,)) -> None:
+        """Politely; raises if it does not end with one of `codes`."""
         self._process.terminate()
         try:
             code = self._process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             raise MetlError(f"metl {self.name} does not stop. {self._said()}") from None
-        if code:
+        if code not in codes:
             raise MetlError(f"metl {self.name} ended with exit code {code}. {self._said()}")
 
     def kill(self) -> None:
