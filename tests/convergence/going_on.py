@@ -61,9 +61,9 @@ class GoingOn:
             self._start(name)
             return
         self._say(f"kill {name}")
-        [part] = [part for part in parts(self.home) if part.name == name]
-        part.daemon.stop(signal.SIGKILL, 20)
-        supervisor.up(self.home, [part], lambda _part, _text: None)
+        wanted = parts(self.home, (name,))
+        next(part for part in wanted if part.name == name).daemon.stop(signal.SIGKILL, 20)
+        supervisor.up(self.home, wanted, lambda _part, _text: None)
 
     def mend_connectors(self) -> None:
         """Connect does not start a task again that failed while a server was away: that is for whoever runs it."""

@@ -191,6 +191,8 @@ def live_through(world: World, going_on: GoingOn) -> None:
             service.look()
         if world.chance.random() < 0.01:
             world.map_everything()
+        if world.chance.random() < 0.05:
+            going_on.mend_connectors()
         if time.monotonic() > next_break:
             going_on.disturb(world.chance)
             next_break += SECONDS / 4 if SECONDS < 300 else 20
