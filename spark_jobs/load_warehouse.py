@@ -11,6 +11,9 @@ import uuid
 from functools import partial
 
 import click
+import psycopg
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -18,7 +21,7 @@ from mapper import kafka
 from mapper.control import Control
 from mapper.session import session
 from mapper.settings import Settings, read_kafka_options
-from mapper.supervise import supervise
+from mapper.supervise import first_line, messages, supervise
 from metl.errors import BadInput, MetlError
 from warehouse.merge import Merged, merging
 from warehouse.parquet import write_parquet
@@ -109,9 +112,15 @@ def main(
             understood=partial(from_spark, merged=merged),
         )
         if parquet and is_done:
-            with control.another_line() as line:
-                for folder, rows in write_parquet(spark, line, control.jdbc, entities, parquet):
-                    click.echo(f"{rows:,} rows are in {folder}.")
+            try:
+                with control.another_line() as line:
+                    for folder, rows in write_parquet(spark, line, control.jdbc, entities, parquet):
+                        click.echo(f"{rows:,} rows are in {folder}.")
+            except (Py4JJavaError, PySparkException, psycopg.Error) as error:
+                said = messages(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
+                raise MetlError(
+                    f"Not all of {parquet} was written: {first_line(said)} The tables are merged."
+                ) from None
 
 
 if __name__ == "__main__":

@@ -16,8 +16,9 @@ from metl.errors import MetlError
 #: Topic, partition, the first offset, and the one after the last.
 Range = tuple[str, int, int, int]
 PATIENCE = 5.0
-# Ten times the default: where there is a backlog, asking for it takes a good part of the time.
-POLLED = "5000"
+# Ten times the default: where there is a backlog, asking for it takes a good part of the time. In real time it makes
+# the mapper half as fast.
+POLLING = {"kafka.max.poll.records": "5000"}
 # A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
 # More than this the client's buffer does not take.
 LARGEST = str(32 * 1024 * 1024)
@@ -42,7 +43,8 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
     """key, value, topic, partition, offset, timestamp and headers of every message."""
     messages = (
         spark.readStream.format("kafka")
-        .options(**{"kafka.max.poll.records": POLLED, **_options(settings)})
+        .options(**({} if settings.trigger == "real-time" else POLLING))
+        .options(**_options(settings))
         # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
         .option("subscribePattern", _pattern(settings))
         .option("startingOffsets", settings.starting)
@@ -65,7 +67,7 @@ def read_ranges(spark: SparkSession, settings: Settings, ranges: Sequence[Range]
         ends.setdefault(topic, {})[str(partition)] = end
     return (
         spark.read.format("kafka")
-        .options(**{"kafka.max.poll.records": POLLED, **_options(settings)})
+        .options(**{**POLLING, **_options(settings)})
         .option("assign", json.dumps({topic: [int(each) for each in found] for topic, found in begins.items()}))
         .option("startingOffsets", json.dumps(begins))
         .option("endingOffsets", json.dumps(ends))

@@ -156,15 +156,17 @@ def _watch(
     while True:
         ended = _has_ended(query)
         for progress in query.recentProgress:
-            if settings.trigger == "real-time" and (failure := _unreadable(settings, partitions(progress))):
-                query.stop()
-                return failure, 0
             if progress["batchId"] > last:
                 last = progress["batchId"]
                 if recorded := understood(progress):
                     control.record(last, recorded)
                     seen(recorded)
                     batches += 1
+                if settings.trigger == "real-time" and (failure := _unreadable(settings, partitions(progress))):
+                    query.stop()
+                    control.tend()
+                    # An executor that is gone for a while comes back; too few from the beginning do not.
+                    return (failure if batches < 2 else failure.removeprefix(REFUSED)), 0
         asked = control.tend()
         if ended is not None:
             return (ended or None), batches

@@ -47,7 +47,8 @@ def merging(
         except (psycopg.Error, MetlError) as error:
             raise RuntimeError(f"{SAID}{' '.join(str(error).split())}{SAID}") from None
         except Py4JJavaError as error:
-            raise RuntimeError(f"{SAID}{first_line(messages(error.java_exception))}{SAID}") from None
+            told = messages(error.java_exception)
+            raise RuntimeError(f"{SAID}{first_line(told)}{SAID}\n{told}") from None
 
     return merge
 

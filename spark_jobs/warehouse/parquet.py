@@ -10,6 +10,8 @@ import psycopg
 from psycopg import sql
 from pyspark.sql import DataFrame, SparkSession
 
+from metl.errors import MetlError
+
 #: What tells the rows apart, and how far they are.
 OWN = ("_source", "_key", "_partition", "_offset", "_at", "_state")
 TABLES = "select distinct entity, table_name from metl.warehouse_columns order by entity"
@@ -18,6 +20,8 @@ select column_name, column_type from metl.warehouse_columns
 where entity = %s and (entity_attribute_id is not null or column_name = any(%s)) and column_name not like '\\_old\\_%%'
 order by entity_attribute_id nulls first, column_name
 """
+LOCK = "select pg_advisory_lock_shared(hashtextextended(%s, 0))"
+UNLOCK = "select pg_advisory_unlock_shared(hashtextextended(%s, 0))"
 #: How many digits Parquet's decimals have.
 DIGITS = 38
 # As many decimal places as some value has; none if one of them has no place among decimals of that many digits.
@@ -43,13 +47,21 @@ def write_parquet(
     for entity, name in connection.execute(TABLES).fetchall():
         if not re.fullmatch(entities, entity):
             continue
+        # Nothing is merged into it until all is written, so that what is known of its values stays true.
+        connection.execute(LOCK, [f"metl warehouse {entity}"])
         table = sql.Identifier("warehouse", name)
         columns = connection.execute(COLUMNS, [entity, list(OWN)]).fetchall()
         selected = sql.SQL(", ").join(_selected(connection, table, *column) for column in columns)
         query = sql.SQL("select {} from {} where not _deleted").format(selected, table).as_string(connection)
-        target = f"{folder.rstrip('/')}/{quote(entity, safe=' ')}"
+        target = f"{folder.rstrip('/')}/{_folder_name(entity)}"
         _replace(spark, _read(spark, jdbc, query), target)
+        connection.execute(UNLOCK, [f"metl warehouse {entity}"])
         yield target, spark.read.parquet(target).count()
+
+
+def _folder_name(entity: str) -> str:
+    """Also of entities that are called as a file system calls folders above."""
+    return quote(entity, safe=" ") if entity.strip(".") else entity.replace(".", "%2E")
 
 
 def _selected(connection: psycopg.Connection, table: sql.Identifier, name: str, kind: str) -> sql.Composable:
@@ -78,14 +90,21 @@ def _read(spark: SparkSession, jdbc: dict[str, str], query: str) -> DataFrame:
 def _replace(spark: SparkSession, rows: DataFrame, folder: str) -> None:
     """On any file system that Spark knows."""
     jvm: Any = spark._jvm
-    made = jvm.org.apache.hadoop.fs.Path(f"{folder}.{uuid.uuid4().hex}")
+    # Names that no reader of Parquet looks into.
+    above, _, name = folder.rpartition("/")
+    mark = uuid.uuid4().hex
+    made, old = (jvm.org.apache.hadoop.fs.Path(f"{above}/_{what}-{mark}-{name}") for what in ("new", "old"))
     target = jvm.org.apache.hadoop.fs.Path(folder)
     files = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     # Spark's default is a form that others have given up.
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     try:
         rows.write.parquet(made.toString())
-        files.delete(target, True)
-        files.rename(made, target)
+        if files.exists(target) and not files.rename(target, old):
+            raise MetlError(f"{folder} cannot be replaced. The rows are in {made.toString()}.")
+        if not files.rename(made, target):
+            files.rename(old, target)
+            raise MetlError(f"{folder} cannot be written.")
+        files.delete(old, True)
     finally:
         files.delete(made, True)

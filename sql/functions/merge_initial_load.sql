@@ -1,5 +1,5 @@
 create or replace function metl.merge_initial_load(
-    entity text, schema text, version int, at timestamptz, columns text[]
+    entity text, source text, schema text, version int, at timestamptz, columns text[]
 ) returns bigint
 language plpgsql security definer
 set search_path = pg_catalog, pg_temp
@@ -26,7 +26,7 @@ begin
     where named.name = merge_initial_load.entity;
     execute format(
         'insert into warehouse.%1$I as old (_source, _key, _partition, _offset, _at, _deleted, _state, _schema, _version%2$s)
-         select $1, _key, -1, $2, $2, false, $3, $1, $4%2$s from pg_temp.initial_load
+         select $1, _key, -1, $2, $2, false, $3, $5, $4%2$s from pg_temp.initial_load
          on conflict (_source, _key) do update set _partition = excluded._partition, _offset = excluded._offset,
             _at = excluded._at, _deleted = false, _state = excluded._state, _schema = excluded._schema,
             _version = excluded._version, _kept = null%3$s
@@ -34,11 +34,11 @@ begin
         _table,
         (select string_agg(format(', %I', name), '') from unnest(columns) as name),
         (select string_agg(format(', %1$I = excluded.%1$I', name), '') from unnest(columns) as name)
-    ) using schema, _at, metl.current_state(), version;
+    ) using source, _at, metl.current_state(), version, schema;
     get diagnostics _count = row_count;
     drop table pg_temp.initial_load;
     return _count;
 end $$;
-comment on function metl.merge_initial_load(text, text, int, timestamptz, text[]) is
-'Merges the rows of metl.open_initial_load, read from the table of a schema version at some time, into the table of an '
-'entity; how many were new or newer. Columns are those that the schema version feeds.';
+comment on function metl.merge_initial_load(text, text, text, int, timestamptz, text[]) is
+'Merges the rows of metl.open_initial_load, read at some time from the table of a schema version, whose messages are in '
+'a topic (the source), into the table of an entity; how many were new or newer. Columns are those that it feeds.';

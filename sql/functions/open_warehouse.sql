@@ -14,7 +14,7 @@ begin
                 id bigint generated always as identity, entity text, source text, key text, partition text,
                 "offset" text, at text, op text, after text, unavailable text, state text, schema text, version text,
                 round int not null default 1
-            )', _staged
+            ) with (autovacuum_enabled = off)', _staged
         );
         execute format('comment on table warehouse.%I is %L', _staged, format('A batch of job %s.', job));
         execute format('grant insert on warehouse.%I to metl_job', _staged);

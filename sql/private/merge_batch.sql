@@ -230,6 +230,7 @@ begin
         'then update set _partition = new._partition, _offset = new._offset, _at = new._at, _deleted = new._deleted, '
         '_state = new._state, _schema = new._schema, _version = new._version, _kept = case when new._kept is not null then '
         '(select jsonb_object_agg(name, case when old._kept ? name then old._kept -> name '
+        'when old._partition <> new._partition then jsonb_build_array(-1, old._at) '
         'when old._offset = new._offset then ''[-1, 0]'' else jsonb_build_array(old._offset, old._state) end) '
         'from jsonb_object_keys(new._kept) as name) end%4$s',
         _table,
@@ -238,7 +239,8 @@ begin
         (select string_agg(
             format(
                 ', %1$I = case when not coalesce(new._kept ? %2$L, false) then new.%1$I '
-                'when old._offset <> new._offset or old._kept ? %2$L then old.%1$I end', name, name
+                'when old._offset <> new._offset or old._partition <> new._partition or old._kept ? %2$L then old.%1$I end',
+                name, name
             ), '' order by name
         ) from unnest(_all) as name),
         (select string_agg(format(', new.%I', name), '' order by name) from unnest(_all) as name)
@@ -246,7 +248,8 @@ begin
     older := format(
         'update warehouse.%1$I as old set _kept = old._kept || coalesce((select jsonb_object_agg('
         'name, jsonb_build_array(new._offset, new._state)) from jsonb_object_keys(old._kept) as name where name = any(%2$L::text[]) '
-        'and old._kept -> name < jsonb_build_array(new._offset, new._state) and not coalesce(new._kept ? name, false)), ''{}'')%3$s '
+        'and old._kept -> name < jsonb_build_array(new._offset, new._state) and not coalesce(new._kept ? name, false) '
+        'and (old._kept -> name ->> 0 <> ''-1'' or new._at >= (old._kept -> name ->> 1)::bigint)), ''{}'')%3$s '
         'from (%4$s) as new where old._source = new._source and old._key = new._key and old._kept is not null '
         'and old._partition = new._partition and old._offset > new._offset',
         _table, _all,
@@ -254,6 +257,7 @@ begin
             format(
                 ', %1$I = case when old._kept -> %2$L < jsonb_build_array(new._offset, new._state) '
                 'and not coalesce(new._kept ? %2$L, false) '
+                'and (old._kept -> %2$L ->> 0 <> ''-1'' or new._at >= (old._kept -> %2$L ->> 1)::bigint) '
                 'then new.%1$I else old.%1$I end', name, name
             ), '' order by name
         ) from unnest(_all) as name),

@@ -5,14 +5,14 @@ as $$
     values
     ('_source', 'text', 'Topic that the row comes from: rows of two sources are never the same.'),
     ('_key', 'jsonb', 'Key of the row at its source; of a record without a key its position.'),
-    ('_partition', 'integer', 'Partition of the last message about the row.'),
-    ('_offset', 'bigint', 'Offset of the last message about the row, by which newer is told from older.'),
-    ('_at', 'bigint', 'ts_ms of that message.'),
+    ('_partition', 'integer', 'Partition of the last message about the row; -1 for a row that came by SQL.'),
+    ('_offset', 'bigint', 'Offset of that message, by which newer is told from older; by SQL, its time.'),
+    ('_at', 'bigint', 'ts_ms of that message, or when the row was read.'),
     ('_deleted', 'boolean', 'Whether the row is gone at its source: then it has no values.'),
     ('_state', 'bigint', 'State under which that message was mapped.'),
     ('_schema', 'text', 'Schema of that message.'),
     ('_version', 'integer', 'Version of that schema.'),
-    ('_kept', 'jsonb', 'Columns that this message did not bring, each with offset and state of the one that its value is from, -1 if none.')
+    ('_kept', 'jsonb', 'Columns that this message did not bring, each with offset and state of the one its value is from, or -1 and the time.')
 $$;
 comment on function metl._warehouse_own() is 'The columns that every table of the warehouse has beside the attributes.';
 

@@ -66,11 +66,11 @@ def world(database: str, postgres: str) -> Iterator[World]:
 def test_rows_count_as_read_at_that_moment(world: World) -> None:
     with psycopg.connect(world.dsn, autocommit=True) as connection:
         start(connection)
-        world.merge(connection, 1, time.time() - 60, "older")
+        world.merge(connection, 1, time.time() - 3600, "older")
         world.merge(connection, 2, time.time() + 60, "newer")
         assert world.loaded()["merged"] == 4999
         assert world.rows() == {n: "newer" if n == 2 else f"row {n}" for n in range(1, 5001)}
-        world.merge(connection, 3, time.time() - 60, "late")
+        world.merge(connection, 3, time.time() - 3600, "late")
         world.merge(connection, 4, time.time() + 60, "next")
     assert (world.rows()[3], world.rows()[4]) == ("row 3", "next")
     world.source.execute("update customer set name = 'again' where id = 5")
@@ -80,6 +80,19 @@ def test_rows_count_as_read_at_that_moment(world: World) -> None:
         query = "select kind, why, about ->> 'rows', outcome ->> 'merged' from metl.operations order by operation"
         first, second = connection.execute(query).fetchall()
     assert first == ("initial_load", "a test", "5000", "4999") and second[0] == "initial_load"
+
+
+def test_a_message_that_leaves_a_value_out_keeps_the_loaded_one_until_a_newer_one_comes(world: World) -> None:
+    world.loaded()
+    with psycopg.connect(world.dsn, autocommit=True) as connection:
+        start(connection)
+        key, at = json.dumps({"id": 7}), int(time.time() * 1000) + 60_000
+        left_out = Staged("person", SCHEMA, key, 0, 500, at + 1, "u", {"number": 7}, world.state, unavailable=("name",))
+        merge(connection, [left_out])
+        assert world.rows()[7] == "row 7"
+        brought = Staged("person", SCHEMA, key, 0, 499, at, "u", {"number": 7, "name": "between"}, world.state)
+        merge(connection, [brought])
+    assert world.rows()[7] == "between"
 
 
 def test_nothing_is_done_unless_agreed(world: World) -> None:
@@ -97,6 +110,8 @@ def test_nothing_is_done_unless_agreed(world: World) -> None:
         ("alter table customer drop constraint customer_pkey", ("person", "--schema", SCHEMA), "with a primary key"),
         ("alter table customer alter id type float8", ("person", "--schema", SCHEMA), "whose form in messages"),
         ("alter table customer drop name", ("person", "--schema", SCHEMA), 'column "name" does not exist'),
+        ("", ("person", "--schema", SCHEMA, "--topic", "elsewhere"), "'elsewhere' is not one of schema"),
+        ("alter table customer rename to elsewhere", ("person", "--schema", SCHEMA), "There is no table"),
     ],
 )
 def test_bad_input(world: World, change: str, words: tuple[str, ...], complaint: str) -> None:

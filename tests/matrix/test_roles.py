@@ -159,7 +159,7 @@ OPERATING: list[tuple[Any, ...]] = [
     ("begin_operation", "reset", "a test"),
     ("end_operation", 1),
     ("open_initial_load", "order"),
-    ("merge_initial_load", "order", "orders", 2, "2026-01-01", "{x}"),
+    ("merge_initial_load", "order", "orders", "orders", 2, "2026-01-01", "{x}"),
 ]
 SENDING: list[tuple[Any, ...]] = [
     ("letter_payload", 1),

@@ -6,7 +6,7 @@ import click
 import psycopg
 import yaml
 
-from metl.database import address, connect
+from metl.database import address, one_state
 from metl.errors import MetlError
 
 TABLES = """
@@ -27,7 +27,7 @@ def dbt_source() -> None:
     metl dbt-source > models/warehouse.yml
     select * from {{ source('warehouse', 'person') }} where not _deleted
     """
-    with connect(address()) as connection:
+    with one_state(address()) as connection:
         tables = [_table(connection, *row) for row in connection.execute(TABLES).fetchall()]
     if not tables:
         raise MetlError("The warehouse has no tables yet. Fill them with: metl warehouse")

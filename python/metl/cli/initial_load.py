@@ -3,14 +3,18 @@
 import json
 
 import click
+import psycopg
 from rich.markup import escape
 from rich.progress import Progress
 
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
-from metl.database import address, connect, one_change
-from metl.initial_load import Choice, feeds, named_table, table_of
-from metl.table_rows import copy_rows, count_rows, key_of
+from metl.database import address, connect, one_change, one_state
+from metl.errors import BadInput, MetlError
+from metl.initial_load import Choice, Feed, feeds, named_table, table_of
+from metl.table_rows import copy_rows, count_rows, key_of, require_exact, told
+
+TOPICS = "select topic from metl.topics where schema = %s order by topic"
 
 
 @click.command(short_help="Rows of a table into the warehouse, by SQL.")
@@ -20,36 +24,61 @@ from metl.table_rows import copy_rows, count_rows, key_of
     "--source", envvar="METL_SOURCE_DSN", required=True, help="The database of the table [env: METL_SOURCE_DSN]."
 )
 @click.option("--table", "name", help="The table, if the schema's name does not say so.")
+@click.option("--topic", help="Where the messages of its rows are, if several topics have this schema.")
 @why_option
 @yes_option
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
-def initial_load(entity: str, schema: str, source: str, name: str | None, why: str, yes: bool, as_json: bool) -> None:
+def initial_load(
+    entity: str, schema: str, source: str, name: str | None, topic: str | None, why: str, yes: bool, as_json: bool
+) -> None:
     """Put the rows of a PostgreSQL table into the warehouse's table of ENTITY: all of them, as they are now, or none.
 
-    The rows are those that `metl sql ENTITY --schema SCHEMA --newest` selects. They count as read at this moment: what
-    the warehouse has from newer messages stays, and newer messages replace them. Who did it and why is recorded in
+    The rows are those that `metl sql ENTITY --schema SCHEMA --newest` selects. They count as read a minute ago: what
+    the warehouse has from newer messages stays, and newer messages replace them. Rows that are gone at the source are
+    not looked for. `metl warehouse` waits with this entity meanwhile. Who did it and why is recorded in
     metl.operations. Needs a member of metl_steward or metl_job.
     """
-    with connect(source, "--source") as rows, one_change(address()) as connection:
-        [feed] = feeds(connection, entity, Choice(schema=schema, newest=True))
-        from_table = named_table(name, "postgres") if name else table_of(schema)
-        key = key_of(rows, from_table)
-        count = count_rows(rows, from_table)
-        about = {"entity": entity, "schema": schema, "version": feed.version, "rows": count}
+    with one_state(address()) as connection:
+        feed, topic = _found(connection, entity, schema, topic)
+    require_exact(feed)
+    from_table = named_table(name, "postgres") if name else table_of(schema)
+    with connect(source, "--source") as rows:
+        rows.autocommit = True
+        with told(from_table):
+            key_of(rows, from_table)
+            count = count_rows(rows, from_table)
+        about = {"entity": entity, "schema": schema, "version": feed.version, "topic": topic, "rows": count}
         if not as_json:
-            shown = table("table", "rows", "to", "attributes")
-            cells = (from_table.sql("postgres"), f"{count:,}", f"warehouse: {entity}", ", ".join(feed.sources))
+            shown = table("table", "rows", "as if from", "entity", "attributes")
+            cells = (from_table.sql("postgres"), f"{count:,}", topic, entity, ", ".join(feed.sources))
             shown.add_row(*map(escape, cells))
             console.print(shown)
         agree(f"Put {count:,} rows of {schema} into the warehouse?", yes)
-        begin = "select metl.begin_operation('initial_load', %s, %s)"
-        [(operation,)] = connection.execute(begin, (why, json.dumps(about))).fetchall()
-        with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
-            task = progress.add_task("rows", total=count)
-            merged = copy_rows(rows, connection, feed, from_table, key, lambda more: progress.advance(task, more))
-        outcome = {"merged": merged}
-        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps(outcome)))
+        with one_change(address()) as connection:
+            begin = "select metl.begin_operation('initial_load', %s, %s)"
+            [(operation,)] = connection.execute(begin, (why, json.dumps(about))).fetchall()
+            if _found(connection, entity, schema, topic)[0] != feed:
+                raise MetlError(
+                    f"What {schema} has for {entity} has changed meanwhile, so nothing was done. Try again."
+                )
+            with Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress:
+                task = progress.add_task("rows", total=count)
+                merged = copy_rows(rows, connection, feed, topic, from_table, lambda more: progress.advance(task, more))
+            connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"merged": merged})))
     if as_json:
-        print_json({"operation": operation, **about, **outcome})
+        print_json({"operation": operation, **about, "merged": merged})
     else:
         click.echo(f"{merged:,} rows of {schema} are in the warehouse, as operation {operation}.")
+
+
+def _found(connection: psycopg.Connection, entity: str, schema: str, topic: str | None) -> tuple[Feed, str]:
+    [feed] = feeds(connection, entity, Choice(schema=schema, newest=True))
+    topics = [each for (each,) in connection.execute(TOPICS, [schema])]
+    if topic is None and len(topics) != 1:
+        known = f"those of {', '.join(topics)}" if topics else "none"
+        raise BadInput(
+            f"Rows of {schema} are told apart by the topic of their messages, and it has {known}. Say --topic."
+        )
+    if topic is not None and topic not in topics:
+        raise BadInput(f"Topic {topic!r} is not one of schema {schema!r}. metl.topics has them.")
+    return feed, topic or topics[0]

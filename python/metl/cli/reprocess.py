@@ -98,7 +98,8 @@ def _show(ranges: list[Outdated]) -> None:
         return
     shown = table("topic", "partition", "from", "to", "messages", "states")
     for each in ranges:
-        states = f"{each.states[0]}-{each.states[-1]}" if len(each.states) > 1 else str(each.states[0])
+        ends = sorted({*each.states[:1], *each.states[-1:]})
+        states = "-".join(map(str, ends)) or "not recorded"
         numbers = (each.first, each.end - 1, each.end - each.first)
         shown.add_row(escape(each.topic), str(each.partition), *(f"{number:,}" for number in numbers), states)
     console.print(shown)
