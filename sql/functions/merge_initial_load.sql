@@ -40,5 +40,5 @@ begin
     return _count;
 end $$;
 comment on function metl.merge_initial_load(text, text, text, int, timestamptz, text[]) is
-'Merges the rows of metl.open_initial_load, read at some time from the table of a schema version, whose messages are in '
+'Merges the rows of metl.open_initial_load, read at some time from the table of a schema version whose messages are in '
 'a topic (the source), into the table of an entity; how many were new or newer. Columns are those that it feeds.';
