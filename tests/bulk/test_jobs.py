@@ -139,7 +139,8 @@ def test_dbt_models_over_it(place: Place, tmp_path: Path) -> None:
     (tmp_path / "models" / "payers.sql").write_text(
         "select number from {{ source('warehouse', 'payer') }} where not _deleted"
     )
-    (tmp_path / "dbt_project.yml").write_text("{name: theirs, version: 1.0.0, profile: metl}")
+    flags = "flags: {send_anonymous_usage_stats: false}"
+    (tmp_path / "dbt_project.yml").write_text(f"{{name: theirs, version: 1.0.0, profile: metl, {flags}}}")
     environment = dbt.environment(Home(place.folder), place.dsn) | {"DBT_PROJECT_DIR": str(tmp_path)}
     command = [str(Path(sysconfig.get_path("scripts")) / "dbt"), "build"]
     done = subprocess.run(command, env=environment, text=True, capture_output=True)
