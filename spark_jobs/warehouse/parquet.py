@@ -101,10 +101,10 @@ def _replace(spark: SparkSession, rows: DataFrame, folder: str) -> None:
     try:
         rows.write.parquet(made.toString())
         if files.exists(target) and not files.rename(target, old):
-            raise MetlError(f"{folder} cannot be replaced. The rows are in {made.toString()}.")
+            raise MetlError(f"{folder} cannot be replaced, and is as it was.")
         if not files.rename(made, target):
             files.rename(old, target)
-            raise MetlError(f"{folder} cannot be written.")
+            raise MetlError(f"{folder} cannot be written. What was there before is there again.")
         files.delete(old, True)
     finally:
         files.delete(made, True)

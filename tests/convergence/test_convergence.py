@@ -9,6 +9,7 @@ import os
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -168,7 +169,7 @@ def test_the_warehouse_ends_up_as_the_sources_are(world: World) -> None:
         if before.get(cell) != after.get(cell)
     ]
     assert not changed, f"{len(changed)} cells changed by a replay: {changed[:9]}"
-    done = sum((service.done for service in world.services), start=type(world.services[0].done)())
+    done = sum((service.done for service in world.services), start=Counter[str]())
     versions = world.ask("select count(*) from metl.schema_versions")[0]["count"]
     letters = world.ask("select count(*) from metl.dead_letters")[0]["count"]
     say(f"{dict(done)}, {versions} versions, {letters} dead letters, {going_on.killed} killed or stopped")
@@ -216,14 +217,11 @@ def come_to_rest(world: World, going_on: GoingOn) -> None:
 
     until("the last row of each table", has_all, going_on)
     world.map_everything()
-    until("dead letters that are mapped", lambda: not world.ask(WAITING), going_on)
+    until("dead letters that are mapped", lambda: not world.ask("select from metl.due_letters"), going_on)
     state = world.ask("select metl.current_state() as state")[0]["state"]
-    until("mapper at the newest state", lambda: world.ask(READ, state), going_on)
+    read = "select from metl.jobs where job = 'map' and state >= %s and lag = 0"
+    until("mapper at the newest state", lambda: world.ask(read, state), going_on)
     world.metl("reprocess", "--since-state", "0", "--why", "cells that were mapped late", "--yes")
     # What is left after that is for the test to tell.
     with contextlib.suppress(TimeoutError):
         until("the same rows as at the sources", lambda: not world.differences(), going_on, patience=60)
-
-
-WAITING = "select from metl.due_letters"
-READ = "select from metl.jobs where job = 'map' and state >= %s and lag = 0"

@@ -16,7 +16,7 @@ from metl.cli import main
 from metl.dbt import environment
 from tests.conftest import scratch_database
 from tests.dbt.conftest import Dbt
-from tests.matrix.test_roles import member
+from tests.matrix.roles import member
 
 
 def test_a_database_without_metl(postgres: str, dbt_on: Dbt) -> None:

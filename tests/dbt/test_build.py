@@ -10,8 +10,8 @@ from psycopg.conninfo import make_conninfo
 
 from tests.conftest import scratch_database
 from tests.dbt.conftest import Dbt
+from tests.matrix.roles import member
 from tests.matrix.test_figures import GOLDEN
-from tests.matrix.test_roles import member
 
 MARTS = {"dpm", "dcpm", "drpm", "coverage", "compaction", "progression", "states"}
 Connection = psycopg.Connection[tuple[Any, ...]]

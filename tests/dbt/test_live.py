@@ -14,9 +14,9 @@ from psycopg.types.json import Jsonb
 from metl.install import install
 from tests.dbt.conftest import Dbt
 from tests.dbt.test_build import MARTS
+from tests.matrix.roles import member
 from tests.matrix.test_figures import GOLDEN
 from tests.matrix.test_history import PLAN_ONCE, Connection, History, play
-from tests.matrix.test_roles import member
 
 HISTORIES = 15
 # dcpm unfolded again, to be compared with the ones of the matrix.

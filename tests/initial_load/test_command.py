@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 from metl.database import one_state
 from tests.conftest import scratch_database
 from tests.initial_load.example import AWKWARD
-from tests.matrix.test_roles import member
+from tests.matrix.roles import member
 from tests.unit.test_cli import metl
 
 # Version 3 of bank maps nothing, version 2 of shop.public.customer is gone.

@@ -1,21 +1,15 @@
 """What stewards, jobs and readers may do, seen by people who log in as them."""
 
-import re
-import secrets
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg import errors, sql
-from psycopg.types.json import Jsonb
 
 from tests.conftest import scratch_database
-
-ROLES = ["metl_reader", "metl_job", "metl_steward"]
+from tests.matrix.roles import IS_PRIVATE, IS_PUBLIC, ROLES, attributes, call, functions, member, relations
 
 
 @pytest.fixture(scope="module")
@@ -31,22 +25,6 @@ def owner(postgres: str, template: str) -> Iterator[psycopg.Connection]:
         assert call(connection, "current_state") == [(6,)], "nobody wrote"
 
 
-@contextmanager
-def member(owner: psycopg.Connection, role: str) -> Iterator[psycopg.Connection]:
-    """Somebody who logs in and is a member of one role, as a person or a program would be."""
-    name = sql.Identifier(f"metl_test_{uuid.uuid4().hex[:12]}")
-    password = secrets.token_urlsafe(24)
-    owner.execute(
-        sql.SQL("create role {} login password {} in role {}").format(name, sql.Literal(password), sql.Identifier(role))
-    )
-    try:
-        server = owner.info
-        with psycopg.connect(server.dsn, user=name.as_string().strip('"'), password=password, autocommit=True) as other:
-            yield other
-    finally:
-        owner.execute(sql.SQL("drop role {}").format(name))
-
-
 @pytest.fixture(params=ROLES)
 def anybody(owner: psycopg.Connection, request: pytest.FixtureRequest) -> Iterator[psycopg.Connection]:
     with member(owner, request.param) as connection:
@@ -58,41 +36,6 @@ def steward(database: str) -> Iterator[psycopg.Connection]:
     """In a fresh database, to write to."""
     with psycopg.connect(database, autocommit=True) as connection, member(connection, "metl_steward") as other:
         yield other
-
-
-def functions(owner: psycopg.Connection, condition: str) -> dict[str, int]:
-    """The names of functions in schema metl and how many arguments each needs."""
-    query = f"""
-        select proname, pronargs - pronargdefaults from pg_proc
-        where pronamespace = 'metl'::regnamespace and {condition} order by 1
-    """
-    return dict(owner.execute(query.encode()).fetchall())
-
-
-def relations(owner: psycopg.Connection, condition: str) -> list[str]:
-    query = f"select relname from pg_class where relnamespace = 'metl'::regnamespace and {condition} order by 1"
-    return [row[0] for row in owner.execute(query.encode())]
-
-
-IS_PUBLIC = r"proname not like '\_%'"
-IS_PRIVATE = r"proname like '\_%'"
-
-
-def call(connection: psycopg.Connection, function: str, *arguments: Any) -> list[tuple[Any, ...]]:
-    given = [Jsonb(each) if _is_json(each) else each for each in arguments]
-    query = sql.SQL("select * from metl.{}({})").format(
-        sql.Identifier(function), sql.SQL(", ").join([sql.Placeholder()] * len(given))
-    )
-    return connection.execute(query, given).fetchall()
-
-
-def _is_json(value: object) -> bool:
-    """Numbers of letters come as an array."""
-    return isinstance(value, dict) or (isinstance(value, list) and not any(isinstance(each, int) for each in value))
-
-
-def attributes(*names: str) -> list[dict[str, str]]:
-    return [{"name": name, "type": "int32"} for name in names]
 
 
 FOUND = [
@@ -360,94 +303,3 @@ def test_what_the_caller_puts_into_the_way_is_not_taken_for_ours(steward: psycop
     steward.execute("select * from metl.topics, metl.jobs")
     # Or else the role could not be dropped before its session has wound up.
     steward.execute("drop owned by current_user")
-
-
-def test_every_function_with_the_owners_rights_has_a_fixed_search_path(owner: psycopg.Connection) -> None:
-    settings = owner.execute(
-        "select proname, proconfig from pg_proc where pronamespace = 'metl'::regnamespace and prosecdef"
-    ).fetchall()
-    assert len(settings) > 10
-    bad = {
-        name: config
-        for name, config in settings
-        if not any(re.fullmatch(r"search_path=(.+, )?pg_temp", each) for each in config or [])
-    }
-    assert bad == {}
-
-
-def test_the_public_has_no_rights(owner: psycopg.Connection) -> None:
-    rights = owner.execute("""
-        with thing as (
-            select 'schema' as kind, nspname::text as name, coalesce(nspacl, acldefault('n', nspowner)) as acl
-            from pg_namespace where nspname = 'metl'
-            union all
-            select 'relation', relname, coalesce(relacl, acldefault('r', relowner))
-            from pg_class where relnamespace = 'metl'::regnamespace and relkind in ('r', 'v')
-            union all
-            select 'sequence', relname, coalesce(relacl, acldefault('s', relowner))
-            from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'S'
-            union all
-            select 'column', attrelid::regclass || '.' || attname, attacl
-            from pg_attribute inner join pg_class on attrelid = pg_class.oid
-            where relnamespace = 'metl'::regnamespace and attacl is not null
-            union all
-            select 'function', proname, coalesce(proacl, acldefault('f', proowner))
-            from pg_proc where pronamespace = 'metl'::regnamespace
-            union all
-            -- Types of their own; those of rows come with their tables.
-            select 'type', typname, coalesce(typacl, acldefault('T', typowner))
-            from pg_type left join pg_class on typrelid = pg_class.oid
-            where
-                typnamespace = 'metl'::regnamespace
-                and (relkind = 'c' or typtype in ('d', 'e', 'r'))
-        )
-        select kind, name, privilege_type
-        from thing cross join lateral aclexplode(acl) as entry
-        where entry.grantee = 0
-    """).fetchall()
-    assert not rights, rights
-
-
-def access_matrix(root: Path) -> dict[tuple[str, str], set[str]]:
-    """What sql/grants.sql says: for each view or function, the roles with a cross."""
-    lines = re.findall(
-        r"\['(view|call)',\s*'([^']+)',\s*'(x?)',\s*'(x?)',\s*'(x?)'\s*\]", (root / "sql" / "grants.sql").read_text()
-    )
-    assert lines
-    matrix: dict[tuple[str, str], set[str]] = {}
-    for kind, names, *crosses in lines:
-        for name in names.split(", "):
-            assert (kind, name) not in matrix, f"{name} is there twice"
-            matrix[kind, name] = {role for role, cross in zip(ROLES, crosses, strict=True) if cross}
-    return matrix
-
-
-def test_the_access_matrix_names_every_view_and_function(owner: psycopg.Connection, root: Path) -> None:
-    named = set(access_matrix(root))
-    views = relations(owner, r"relkind = 'v' and relname not like '\_%'")
-    tables = {("view", name) for name in relations(owner, "relkind = 'r'")}
-    known = {("view", name) for name in views} | {("call", name) for name in functions(owner, IS_PUBLIC)}
-    assert known - named == set(), "forgotten"
-    assert named - known - tables == set(), "unknown"
-    assert named & tables == {("view", "type"), ("view", "accepted_type")}
-
-
-@pytest.mark.parametrize("role", ROLES)
-def test_each_role_has_what_the_access_matrix_says_and_nothing_else(
-    owner: psycopg.Connection, root: Path, role: str
-) -> None:
-    granted = owner.execute(
-        """
-        select case when relkind = 'S' then 'sequence' else 'view' end, relname::text, privilege_type
-        from pg_class cross join lateral aclexplode(relacl) as entry
-        where relnamespace = 'metl'::regnamespace and entry.grantee = %(role)s::regrole
-        union all
-        select 'call', proname, privilege_type
-        from pg_proc cross join lateral aclexplode(proacl) as entry
-        where pronamespace = 'metl'::regnamespace and entry.grantee = %(role)s::regrole
-        """,
-        {"role": role},
-    ).fetchall()
-    rights = {"view": "SELECT", "call": "EXECUTE"}
-    wanted = {(kind, name, rights[kind]) for (kind, name), roles in access_matrix(root).items() if role in roles}
-    assert set(granted) == wanted

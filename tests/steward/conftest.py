@@ -10,7 +10,7 @@ from psycopg.conninfo import make_conninfo
 
 from metl.cli.display import UNFOLDED, console
 from tests.conftest import scratch_database
-from tests.matrix.test_roles import member
+from tests.matrix.roles import member
 from tests.steward.story import STORY
 from tests.unit.test_cli import metl
 

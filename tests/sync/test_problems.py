@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from tests.matrix.test_roles import member
+from tests.matrix.roles import member
 from tests.sync.shelf import Matrix, Shelf
 
 NOTICES = "select kind, schema, version from metl.notices where confirmed_at is null and kind <> 'unchanged'"
