@@ -57,7 +57,7 @@ def start(spark: SparkSession, control: Control, settings: Settings, instance: s
     "--duration", type=float, default=5.0, show_default=True, help="Seconds from the beginning of a batch to the next."
 )
 @click.option(
-    "--batch", type=click.IntRange(1), default=500_000, show_default=True, help="At most so many records in a batch."
+    "--batch", type=click.IntRange(1), default=250_000, show_default=True, help="At most so many records in a batch."
 )
 @click.option(
     "--prefix", default="cdm.", show_default=True, help="Entities are in topics of this prefix and their name."

@@ -4,7 +4,8 @@ import java.io.{ByteArrayOutputStream, DataOutputStream}
 import java.sql.{Connection, Driver}
 import java.util.Properties
 
-import org.apache.spark.sql.{Dataset, Row}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.classic.Dataset
 
 /** PostgreSQL's COPY from every executor at once, in its binary format: rows of bytes, each the text of a column.
   *
@@ -12,12 +13,13 @@ import org.apache.spark.sql.{Dataset, Row}
 object Copy {
   private val Chunk = 1 << 18
 
-  def into(rows: Dataset[Row], url: String, properties: java.util.Map[String, String], statement: String): Unit = {
+  def into(rows: Dataset[_], url: String, properties: java.util.Map[String, String], statement: String): Unit = {
     val asked = new java.util.HashMap[String, String](properties)
-    rows.foreachPartition((partition: Iterator[Row]) => if (partition.hasNext) copy(partition, url, asked, statement))
+    // Rows as Spark has them inside: nobody needs them as objects.
+    rows.queryExecution.toRdd.foreachPartition(found => if (found.hasNext) copy(found, url, asked, statement))
   }
 
-  private def copy(rows: Iterator[Row], url: String, asked: java.util.Map[String, String], statement: String): Unit = {
+  private def copy(rows: Iterator[InternalRow], url: String, asked: java.util.Map[String, String], statement: String): Unit = {
     val loader = Thread.currentThread.getContextClassLoader
     val driver = Class.forName("org.postgresql.Driver", true, loader).getDeclaredConstructor().newInstance()
     val properties = new Properties
@@ -37,11 +39,11 @@ object Copy {
       out.write("PGCOPY\n\u00ff\r\n\u0000".getBytes("ISO-8859-1"))
       out.writeLong(0)
       rows.foreach { row =>
-        out.writeShort(row.length)
-        for (place <- 0 until row.length) {
-          val bytes = row.getAs[Array[Byte]](place)
-          if (bytes == null) out.writeInt(-1)
+        out.writeShort(row.numFields)
+        for (place <- 0 until row.numFields) {
+          if (row.isNullAt(place)) out.writeInt(-1)
           else {
+            val bytes = row.getBinary(place)
             out.writeInt(bytes.length)
             out.write(bytes)
           }

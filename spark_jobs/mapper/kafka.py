@@ -17,8 +17,8 @@ from metl.errors import MetlError
 Range = tuple[str, int, int, int]
 PATIENCE = 5.0
 # Ten times the default: where there is a backlog, asking for it takes a good part of the time. In real time it makes
-# the mapper half as fast.
-POLLING = {"kafka.max.poll.records": "5000"}
+# the mapper half as fast. And where the backlog ends, nobody waits half a second for what may come after it.
+POLLING = {"kafka.max.poll.records": "5000", "kafka.fetch.max.wait.ms": "50"}
 # A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
 # More than this the client's buffer does not take.
 LARGEST = str(32 * 1024 * 1024)

@@ -11,16 +11,21 @@ declare
     _staged constant text := metl._warehouse_work(job);
     _mine constant text := format('work.entity = %L and work.round > 0', entity);
     _made metl.warehouse_table;
+    _kinds jsonb;
     _kind record;
     _shape record;
     _shapes jsonb := '[]';
-    _rejected bigint;
+    _rejected bigint := 0;
     _first int := 1;
     _rounds int;
 begin
     -- Two jobs may have records of the same entity.
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse ' || entity, 0));
-    _rejected := metl._warehouse_screen(_staged, entity);
+    _kinds := metl._warehouse_survey(_staged, entity);
+    if _kinds @> '[{"fits": false}]' then
+        _rejected := metl._warehouse_screen(_staged, entity);
+        _kinds := metl._warehouse_survey(_staged, entity);
+    end if;
     if not exists (
         select from metl.entity_versions as live where live.entity = merge_warehouse.entity and live.deleted is null
     ) then
@@ -31,20 +36,31 @@ begin
     select known.* into strict _made
     from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
     where named.name = merge_warehouse.entity;
-    perform metl._warehouse_empty(_staged, entity, _made);
+    if
+        _kinds @> '[{"op": "t"}]'
+        or exists (select from metl.warehouse_truncate as known where known.entity_id = _made.entity_id)
+    then
+        perform metl._warehouse_empty(_staged, entity, _made);
+        _kinds := metl._warehouse_survey(_staged, entity);
+    end if;
 
-    for _kind in execute format(
-        'select distinct case work.op when ''r'' then ''u'' else work.op end as op,
-            case when work.op <> ''d'' then work.state::bigint end as state,
-            case when work.op <> ''d'' then work.schema end as schema,
-            case when work.op <> ''d'' then work.version::int end as version
-         from warehouse.%I as work where work.op <> ''t'' and %s', _staged, _mine
-    ) loop
+    for _kind in
+        select distinct
+            case kind.op when 'r' then 'u' else kind.op end as op,
+            case when kind.op <> 'd' then kind.state end as state,
+            case when kind.op <> 'd' then kind.schema end as schema,
+            case when kind.op <> 'd' then kind.version end as version
+        from jsonb_to_recordset(_kinds) as kind (op text, state text, schema text, version text)
+        where kind.op <> 't'
+    loop
         select * into _shape
-        from metl._warehouse_statements(_staged, entity, _kind.op, _kind.state, _kind.schema, _kind.version);
+        from metl._warehouse_statements(
+            _staged, entity, _kind.op, _kind.state::bigint, _kind.schema, _kind.version::int
+        );
         _shapes := _shapes || jsonb_build_object(
             'op', _kind.op, 'older', _shape.older, 'newer', _shape.newer, 'kept', _shape.kept, 'whole', _shape.is_whole,
-            'feed', case when _kind.op <> 'd' then concat_ws(' ', _kind.state, _kind.version, _kind.schema) end
+            'feed', case when _kind.op <> 'd' then concat_ws(' ', _kind.state, _kind.version, _kind.schema) end,
+            'table', _made.name
         );
     end loop;
 
@@ -54,11 +70,16 @@ begin
             -- Kinds of records that are merged in the same way share a statement.
             for _shape in
                 select
-                    each - 'feed' as it,
-                    case each ->> 'op' when 'u' then array['u', 'r'] else array[each ->> 'op'] end as ops,
-                    array_agg(each ->> 'feed') filter (where each ->> 'feed' is not null) as feeds
-                from jsonb_array_elements(_shapes) as each
-                group by 1, 2
+                    alike.it, alike.ops,
+                    case when count(*) over (partition by alike.ops) > 1 then alike.feeds end as feeds
+                from (
+                    select
+                        each - 'feed' as it,
+                        case each ->> 'op' when 'u' then array['u', 'r'] else array[each ->> 'op'] end as ops,
+                        array_agg(each ->> 'feed') filter (where each ->> 'feed' is not null) as feeds
+                    from jsonb_array_elements(_shapes) as each
+                    group by 1, 2
+                ) as alike
             loop
                 _rejected := _rejected
                 + metl._warehouse_apply(_staged, _shape.it, entity, _shape.ops, _round, _shape.feeds);

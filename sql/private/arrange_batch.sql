@@ -3,6 +3,8 @@
 create or replace function metl._warehouse_arrange(staged text, entity text, shapes jsonb) returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- A batch has no statistics: it would be taken for small, and joined with itself row by row.
+set enable_nestloop = off
 as $$
 declare
     _rounds int;
@@ -46,6 +48,8 @@ comment on function metl._warehouse_arrange(text, text, jsonb) is
 create or replace function metl._warehouse_recall(staged text, entity text, rounds int) returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
+-- A batch has no statistics: it would be taken for small, and joined with itself row by row.
+set enable_nestloop = off
 as $$
 declare
     _rounds int;

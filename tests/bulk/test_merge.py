@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -15,6 +15,8 @@ from tests.bulk.staging import Staged, merge, start, table
 from tests.conftest import scratch_database
 
 SOURCES = ("shop.a", "shop.b")
+# Only there to make the table larger.
+OTHERS = "shop.others"
 # What each version of each source brings.
 BLOCKS = {1: ("x", "y", "z"), 2: ("x", "y"), 3: ("z",)}
 ALL = ("x", "y", "z")
@@ -129,11 +131,17 @@ def test_any_order_any_batches(connection: psycopg.Connection, state: int, data:
     order = data.draw(st.permutations(history.records + again))
     cuts = sorted(data.draw(st.lists(st.integers(0, len(order)), max_size=4)))
     with connection.transaction(force_rollback=True):
+        if data.draw(st.booleans(), label="the table is much larger than a batch"):
+            merge(connection, (replace(one(state, at, key=f'{{"id":{at}}}'), source=OTHERS) for at in range(500)))
         for begin, end in zip([0, *cuts], [*cuts, len(order)], strict=True):
             assert merge(connection, order[begin:end]) == 0
-        assert table(connection, "thing") == history.expected()
+        assert rows(connection) == history.expected()
         merge(connection, history.records)
-        assert table(connection, "thing") == history.expected()
+        assert rows(connection) == history.expected()
+
+
+def rows(connection: psycopg.Connection) -> list[tuple[str | None, ...]]:
+    return [row for row in table(connection, "thing") if row[0] != OTHERS]
 
 
 def one(state: int, offset: int, op: str = "c", key: str = '{"id":1}', **more: Any) -> Staged:
@@ -162,6 +170,19 @@ def test_what_does_not_fit_is_rejected_and_the_rest_goes_on(connection: psycopg.
         before = table(connection, "thing"), table_of_rejected(connection)
         merge(connection, batch)
         assert (table(connection, "thing"), table_of_rejected(connection)) == before
+
+
+@pytest.mark.parametrize("name", ["partition", "offset", "at", "state", "version"])
+@pytest.mark.parametrize("number", ["", "-", "1-2", "9" * 20, "one", "1.0"])
+def test_a_number_that_is_none_is_rejected_and_stops_nobody(
+    connection: psycopg.Connection, state: int, name: str, number: str
+) -> None:
+    """Headers are what anybody who may write to the topic says."""
+    with connection.transaction(force_rollback=True):
+        batch = [replace(one(state, 1), **{name: number}), one(state, 2, key='{"id":2}')]
+        assert merge(connection, batch) == 1
+        assert connection.execute("select _key ->> 'id' from warehouse.thing").fetchall() == [("2",)]
+        assert connection.execute("select reason from warehouse._rejected").fetchall() == [("It has no position.",)]
 
 
 def table_of_rejected(connection: psycopg.Connection) -> list[tuple[Any, ...]]:
