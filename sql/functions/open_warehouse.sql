@@ -19,6 +19,7 @@ begin
         execute format('comment on table warehouse.%I is %L', _staged, format('A batch of job %s.', job));
         execute format('grant insert on warehouse.%I to metl_job', _staged);
     end if;
+    execute format('drop index if exists warehouse.%I', _staged || '_by_entity');
     execute format('truncate warehouse.%I restart identity', _staged);
     return _staged;
 end $$;

@@ -310,7 +310,7 @@ begin
     execute shape ->> 'kept' into _has_kept;
     begin
         -- A table that is not much larger than the batch is read once, as a whole: that takes a quarter less.
-        if pg_relation_size(_table) < 2 * pg_relation_size(format('warehouse.%I', staged)) then
+        if pg_relation_size(_table) < 4 * pg_relation_size(format('warehouse.%I', staged)) then
             perform set_config('enable_seqscan', 'on', true), set_config('enable_hashjoin', 'on', true),
                 set_config('enable_nestloop', 'off', true);
         end if;
