@@ -23,6 +23,7 @@ from mapper.session import session
 from mapper.settings import Settings, read_kafka_options
 from mapper.supervise import first_line, messages, supervise
 from metl.errors import BadInput, MetlError
+from warehouse import records
 from warehouse.merge import Merged, merging
 from warehouse.parquet import write_parquet
 from warehouse.progress import from_spark
@@ -30,7 +31,7 @@ from warehouse.progress import from_spark
 
 def start(spark: SparkSession, control: Control, settings: Settings, instance: str, merged: Merged) -> StreamingQuery:
     writer = (
-        kafka.read(spark, settings)
+        records.read(kafka.read(spark, settings), settings.prefix)
         .writeStream.foreachBatch(merging(spark, control, settings, instance, merged))
         .option("checkpointLocation", settings.checkpoint)
         .queryName(settings.job)

@@ -17,6 +17,7 @@
 \ir migrations/012_warehouse.sql
 \ir migrations/013_dead_letters.sql
 \ir migrations/014_initial_loads.sql
+\ir migrations/015_fresh_rows.sql
 \ir types.sql
 
 -- Taking turns
@@ -173,9 +174,12 @@
 \ir private/warehouse_names.sql
 \ir private/wire_values.sql
 \ir private/shape_table.sql
-\ir private/merge_batch.sql
+\ir private/screen_batch.sql
 \ir private/truncate_tables.sql
 \ir private/arrange_batch.sql
+\ir private/read_record.sql
+\ir private/merge_statements.sql
+\ir private/merge_batch.sql
 \ir private/shape_warehouse.sql
 \ir functions/forget_warehouse_table.sql
 \ir functions/open_warehouse.sql

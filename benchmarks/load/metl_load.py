@@ -8,13 +8,16 @@ import psycopg
 from metl.cli import main as metl
 from metl.database import address
 
-SECONDS = "select extract(epoch from max(ended_at) - min(began_at))::float8 from metl.job_batches where job = %s"
+SECONDS = """
+select extract(epoch from max(ended_at) - min(began_at))::float8 from metl.job_batches
+where job = (select job from metl.job_batches order by ended_at desc limit 1)
+"""
 
 
 def main(command: str, *words: str) -> None:
     metl.main([command, *words], standalone_mode=False)
     with psycopg.connect(address()) as connection:
-        [(seconds,)] = connection.execute(SECONDS, [command]).fetchall()
+        [(seconds,)] = connection.execute(SECONDS).fetchall()
     sys.stdout.write(json.dumps({"seconds": seconds}) + "\n")
 
 

@@ -55,6 +55,8 @@ def running_stack() -> Iterator[Stack]:
 
 def measure(stack: Stack, *words: str | Path) -> Taken:
     """The last line that it prints has the seconds of its work."""
+    # What others have written is not for this one to wait for.
+    os.sync()
     environment = {**os.environ, "METL_HOME": str(stack.home.path), "METL_KAFKA": stack.kafka}
     with (
         tempfile.TemporaryFile() as log,

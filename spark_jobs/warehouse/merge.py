@@ -38,7 +38,7 @@ def merging(
                 # Fails if this job is told to stop or is no longer the one to run.
                 connection.execute("select metl.begin_batch(%s, %s)", [settings.job, instance])
                 [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [settings.job]).fetchall()
-                _copy(spark, records.read(batch, settings.prefix), control.jdbc, staged)
+                _copy(spark, batch, control.jdbc, staged)
                 found = connection.execute("select metl.staged_entities(%s)", [settings.job]).fetchall()
                 merged[number] = _merge(control, settings.job, [entity for (entity,) in found])
         except REFUSALS as error:

@@ -178,8 +178,9 @@ def test_a_number_that_is_none_is_rejected_and_stops_nobody(
     connection: psycopg.Connection, state: int, name: str, number: str
 ) -> None:
     """Headers are what anybody who may write to the topic says."""
+    wrong: dict[str, Any] = {name: number}
     with connection.transaction(force_rollback=True):
-        batch = [replace(one(state, 1), **{name: number}), one(state, 2, key='{"id":2}')]
+        batch = [replace(one(state, 1), **wrong), one(state, 2, key='{"id":2}')]
         assert merge(connection, batch) == 1
         assert connection.execute("select _key ->> 'id' from warehouse.thing").fetchall() == [("2",)]
         assert connection.execute("select reason from warehouse._rejected").fetchall() == [("It has no position.",)]
@@ -187,6 +188,29 @@ def test_a_number_that_is_none_is_rejected_and_stops_nobody(
 
 def table_of_rejected(connection: psycopg.Connection) -> list[tuple[Any, ...]]:
     return connection.execute('select * from warehouse._rejected order by "offset"').fetchall()
+
+
+@pytest.mark.parametrize("place", [0, 4, 8])
+@pytest.mark.parametrize(
+    "odd",
+    [{"key": '{"id":0}'}, {"key": '{"id":0}', "offset": 1}, {"key": '{ "id": 1 }'}, {"key": '{"id":1}'},
+     {"after": {"x": "much"}}],
+    ids=["there, older", "there, newer", "twice, spelt otherwise", "twice", "does not fit"],
+)  # fmt: skip
+def test_new_rows_beside_one_that_is_not(
+    connection: psycopg.Connection, state: int, place: int, odd: dict[str, Any]
+) -> None:
+    """As one batch and one by one they are the same table."""
+    new = [one(state, 10 + number, key=f'{{"id":{number}}}') for number in range(1, 9)]
+    batch = [*new[:place], one(state, **{"offset": 20, "key": '{"id":9}', **odd}), *new[place:]]
+    tables = []
+    for parts in ([batch], [[record] for record in batch]):
+        with connection.transaction(force_rollback=True):
+            merge(connection, [one(state, 5, key='{"id":0}', after={"x": 0})])
+            rejected = sum(merge(connection, part) for part in parts)
+            tables.append((rejected, table(connection, "thing"), table_of_rejected(connection)))
+    assert tables[0] == tables[1]
+    assert len(tables[0][1]) == 9
 
 
 def test_records_without_a_key_are_rows_of_their_own(connection: psycopg.Connection, state: int) -> None:
