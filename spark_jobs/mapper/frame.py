@@ -52,7 +52,7 @@ def _key() -> Column:
 
 
 def _headers() -> Column:
-    return f.array(
+    position = (
         _header("metl.state", "state"),
         _header("metl.schema", "schema"),
         _header("metl.version", "version"),
@@ -60,6 +60,10 @@ def _headers() -> Column:
         _header("metl.partition", "partition"),
         _header("metl.offset", "offset"),
     )
+    # By time rows of two partitions are told apart, and tombstones and some envelopes say none.
+    says_no_time = is_tombstone() | f.coalesce(f.col("ts_ms") == f.lit(b"null"), f.lit(True))
+    timed = (*position, _header("metl.timestamp", f.unix_millis("timestamp")))
+    return f.when(says_no_time, f.array(*timed)).otherwise(f.array(*position))
 
 
 def _dead_letter_headers(job: str) -> Column:

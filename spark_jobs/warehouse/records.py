@@ -28,7 +28,7 @@ def read(messages: DataFrame, prefix: str) -> DataFrame:
         "key",
         _header("partition").alias("partition"),
         _header("offset").alias("offset"),
-        _part("ts_ms").alias("at"),
+        f.coalesce(_part("ts_ms"), _header("timestamp")).alias("at"),
         f.when(f.col("is_tombstone"), "d").otherwise(json_text(_part("op"))).cast("binary").alias("op"),
         _part("after").alias("after"),
         _part("unavailable").alias("unavailable"),

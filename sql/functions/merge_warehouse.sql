@@ -24,6 +24,13 @@ begin
     -- Two jobs may have records of the same entity.
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse ' || entity, 0));
     _kinds := metl._warehouse_survey(_staged, entity);
+    -- The table of a batch does not survive a crash of the server: that it is empty does not mean that all is merged.
+    if _kinds = '[]' then
+        raise exception using
+            errcode = 'object_not_in_prerequisite_state',
+            message = format('There are no records of entity %s in the batch of job %s.', entity, job),
+            hint = 'Copy them into the table that metl.open_warehouse names.';
+    end if;
     if _kinds @> '[{"fits": false}]' then
         _rejected := metl._warehouse_screen(_staged, entity);
         _kinds := metl._warehouse_survey(_staged, entity);

@@ -13,19 +13,27 @@ begin
         'with again as (
             select source, key from warehouse.%1$I where entity = %2$L and round > 0 and op <> ''t'' and key <> ''null''
             group by source, key having count(*) > 1
-        ), judged as (
-            select work.id, work.source, work.key, work."offset"::bigint as place,
-                max(work."offset"::bigint) filter (
-                    where work.unavailable is null and (
-                        work.op in (''c'', ''d'')
-                        or concat_ws('' '', work.state, work.version, work.schema) = any(%3$L::text[])
-                    )
-                ) over (partition by work.source, work.key, work.partition) as whole
+        ), placed as (
+            select work.id, work.source, work.key, work.partition, work."offset"::bigint as place,
+                work.state::bigint as state, work.unavailable is null and (
+                    work.op = ''c''
+                    -- One without a time cannot tell whether it is newer than a row of another partition.
+                    or (work.op = ''d'' and work.at is not null)
+                    or concat_ws('' '', work.state, work.version, work.schema) = any(%3$L::text[])
+                ) as is_whole,
+                max(work.state::bigint) over (partition by work.source, work.key, work.partition, work."offset")
+                    as last_state
             from warehouse.%1$I as work inner join again using (source, key)
             where work.entity = %2$L and work.round > 0
+        ), judged as (
+            -- What was mapped again since does not count any more.
+            select *, max(place) filter (where is_whole and state = last_state) over (
+                partition by source, key, partition
+            ) as whole
+            from placed
         ), numbered as (
             select id, case when place < whole then 0 else row_number() over (
-                partition by source, key, place < whole order by place desc, id desc
+                partition by source, key, place < whole order by place desc, state desc, id desc
             ) end as round
             from judged
         ), changed as (

@@ -29,7 +29,7 @@ begin
     end loop;
     return true;
 -- Records that come again mostly do so from the first one on, so that little was done in vain.
-exception when data_exception or program_limit_exceeded or unique_violation then
+exception when data_exception or cannot_coerce or program_limit_exceeded or unique_violation then
     return false;
 end $$;
 comment on function metl._warehouse_insert(text, text, jsonb) is
@@ -69,8 +69,9 @@ begin
         execute shape ->> 'newer' using entity, ops, round, feeds, _every;
         return 0;
     -- A key may come twice in two spellings.
-    exception when data_exception or program_limit_exceeded or cardinality_violation or unique_violation then
-        null;
+    exception
+        when data_exception or cannot_coerce or program_limit_exceeded or cardinality_violation or unique_violation then
+            null;
     end;
     for _id in execute format(
         'select id from warehouse.%I as work where entity = $1 and op = any($2) and round = $3
@@ -81,7 +82,7 @@ begin
                 execute shape ->> 'older' using entity, ops, round, feeds, _id;
             end if;
             execute shape ->> 'newer' using entity, ops, round, feeds, _id;
-        exception when data_exception or program_limit_exceeded then
+        exception when data_exception or cannot_coerce or program_limit_exceeded then
             _rejected := _rejected + metl._warehouse_reject(staged, format('work.id = %s', _id), sqlerrm);
         end;
     end loop;

@@ -6,6 +6,14 @@ as $$
 $$;
 comment on function metl._header_number(text) is 'What a header says, if it is a number: anybody can write headers.';
 
+create or replace function metl._header_int(said text) returns int
+language sql immutable
+set search_path = pg_catalog, pg_temp
+as $$
+    select case when said ~ '^[0-9]{1,9}$' then said::int end
+$$;
+comment on function metl._header_int(text) is 'What a header says, if it is a number that an int can hold.';
+
 create or replace function metl._read_letters(dead_topic text, letters jsonb)
 returns table (
     number bigint, topic text, partition int, message_offset bigint, content bytea, reason text, schema text,
@@ -19,7 +27,7 @@ as $$
         given.number,
         -- What says nothing of where it came from came from here.
         coalesce(given.said ->> '__connect.errors.topic', _read_letters.dead_topic),
-        coalesce(metl._header_number(given.said ->> '__connect.errors.partition')::int, given.partition),
+        coalesce(metl._header_int(given.said ->> '__connect.errors.partition'), given.partition),
         coalesce(metl._header_number(given.said ->> '__connect.errors.offset'), given."offset"),
         sha256(
             convert_to(
@@ -35,9 +43,13 @@ as $$
         given.said ->> '__metl.ref',
         metl._header_number(given.said ->> '__metl.state'),
         given.said ->> '__connect.errors.connector.name',
-        to_timestamp(metl._header_number(given.said ->> '__metl.timestamp') / 1000.0),
+        -- No calendar goes further.
+        case
+            when metl._header_number(given.said ->> '__metl.timestamp') < 9000000000000000
+                then to_timestamp(metl._header_number(given.said ->> '__metl.timestamp') / 1000.0)
+        end,
         given.at,
-        coalesce(metl._header_number(given.said ->> '__metl.replay.count')::int, 0),
+        coalesce(metl._header_int(given.said ->> '__metl.replay.count'), 0),
         decode(given.key, 'base64'),
         decode(given.value, 'base64'),
         coalesce(given.headers, '[]')

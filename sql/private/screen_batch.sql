@@ -30,9 +30,8 @@ begin atomic
         values
         (
             'num_nulls(work.source, work.partition, work."offset", work.state) > 0 '
-            'or not (pg_input_is_valid(work.partition, ''int'') and pg_input_is_valid(work."offset", ''bigint'') '
-            'and pg_input_is_valid(work.state, ''bigint'') and pg_input_is_valid(work.version, ''int'') '
-            'and pg_input_is_valid(work.at, ''bigint''))',
+            'or concat(work.partition, '' '', work."offset", '' '', work.state, '' '', coalesce(work.version, ''0''), '
+            ''' '', coalesce(work.at, ''0'')) !~ ''^-?[0-9]{1,9} -?[0-9]{1,18} [0-9]{1,18} [0-9]{1,9} -?[0-9]{1,18}$''',
             'It has no position.'
         ),
         ('work.op is null or work.op not in (''c'', ''r'', ''u'', ''d'', ''t'')', 'It does not say what happened.'),

@@ -48,6 +48,15 @@ return format('translate(substr(%s, 2), ''0123456789'', '''') = ''''', value);
 comment on function metl._wire_is_number(text) is
 'SQL for whether a value consists of digits, with perhaps a sign before them.';
 
+create or replace function metl._wire_moment(value text) returns text
+language sql immutable
+return format(
+    '(case when length(%1$s) > 15 and %1$s ~ ''[.][0-9]{6}[0-9]*[1-9]'' '
+    'then metl._does_not_fit(%1$s, ''microseconds'') else %1$s end)', value
+);
+comment on function metl._wire_moment(text) is
+'SQL for a time or a moment as text, refused if PostgreSQL would round it.';
+
 create or replace function metl._wire_native(value text, source_type text, type text) returns text
 language sql immutable
 as $$
@@ -79,14 +88,16 @@ as $$
         when type = 'date' then format('(case when %2$s then date ''epoch'' + %1$s::int else %1$s::date end)', value, is_number)
         when type = 'time' then format(
             '(case when %2$s then case when %3$s = 86400000000 then time ''24:00'' '
-            'else time ''00:00'' + %3$s * interval ''1 microsecond'' end '
-            'else (%1$s::timetz at time zone ''UTC'')::time end)', value, is_number, microseconds
+            'when %3$s between 0 and 86399999999 then time ''00:00'' + %3$s * interval ''1 microsecond'' '
+            'else metl._does_not_fit(%1$s, ''time'')::time end '
+            'else (%4$s::timetz at time zone ''UTC'')::time end)',
+            value, is_number, microseconds, metl._wire_moment(value)
         )
         -- In days and the rest, since an interval is multiplied as a float.
         when type = 'timestamp' then format(
             '(case when %2$s then timestamptz ''epoch'' + (%3$s) / 86400000000 * interval ''1 day'' '
-            '+ (%3$s) %% 86400000000 * interval ''1 microsecond'' else %1$s::timestamptz end)',
-            value, is_number, microseconds
+            '+ (%3$s) %% 86400000000 * interval ''1 microsecond'' else %4$s::timestamptz end)',
+            value, is_number, microseconds, metl._wire_moment(value)
         )
         when type = 'interval' then format(
             '(case when %2$s then %1$s::bigint * interval ''1 microsecond'' else %1$s::interval end)', value, is_number
@@ -113,16 +124,22 @@ as $$
             'integer', 'decimal', 'float', 'boolean', 'string', 'bytes', 'date', 'time', 'timestamp', 'interval', 'uuid'
         ) then format('%s::jsonb', value)
         when type = 'string' and target = 'bytes' then format('convert_to(%s, ''UTF8'')', value)
+        when type = 'string' and target in ('time', 'timestamp') then
+            format('%s::%s', metl._wire_moment(value), metl._warehouse_type(target))
+        when type = 'string' and target = 'date' then format(
+            'case when %1$s::timestamp = %1$s::date then %1$s::date else metl._does_not_fit(%1$s, ''date'')::date end',
+            value
+        )
+        when target = 'float' and type in ('integer', 'decimal', 'string') then format(
+            'case when %1$s::float8::text::numeric = %1$s::numeric then %1$s::float8 '
+            'else metl._does_not_fit(%1$s, ''double precision'')::float8 end', value
+        )
         when type in ('string', 'json', 'any', 'object', 'array', 'geometry') then
             format('%s::%s', value, metl._warehouse_type(target))
         -- As exact as PostgreSQL itself: what it would round is refused.
         when target = 'integer' and type in ('integer', 'decimal', 'float') then format(
             'case when %2$s then %1$s::bigint when %1$s::numeric = trunc(%1$s::numeric) then %1$s::numeric::bigint '
             'else metl._does_not_fit(%1$s, ''bigint'')::bigint end', value, metl._wire_is_number(value)
-        )
-        when target = 'float' and type in ('integer', 'decimal') then format(
-            'case when %1$s::float8::text::numeric = %1$s::numeric then %1$s::float8 '
-            'else metl._does_not_fit(%1$s, ''double precision'')::float8 end', value
         )
         when target = 'decimal' and type = 'float' then format('%s::numeric', value)
         when target = 'string' and type in ('integer', 'decimal', 'boolean', 'uuid') then value

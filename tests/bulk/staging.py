@@ -21,7 +21,7 @@ class Staged:
     key: str | None
     partition: int
     offset: int
-    at: int
+    at: int | None
     op: str
     after: dict[str, Any] | None
     state: int
@@ -32,11 +32,10 @@ class Staged:
         after = None if self.after is None else json.dumps(self.after)
         unavailable = json.dumps(self.unavailable) if self.unavailable else None
         schema = None if self.version is None else self.source
-        numbers = (self.partition, self.offset, self.at)
         version = None if self.version is None else str(self.version)
         return [
-            self.entity, self.source, self.key, *map(str, numbers), self.op, after, unavailable, str(self.state),
-            schema, version,
+            self.entity, self.source, self.key, str(self.partition), str(self.offset),
+            None if self.at is None else str(self.at), self.op, after, unavailable, str(self.state), schema, version,
         ]  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """Whatever comes twice, late or in another order, the table is the one that the history of the rows defines."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -45,7 +46,7 @@ class Row:
 
     partition: int
     offset: int = -1
-    at: int = 0
+    at: int | None = 0
     deleted: bool = True
     version: int | None = None
     values: dict[str, int | None] = field(default_factory=lambda: dict.fromkeys(ALL))
@@ -229,6 +230,57 @@ def test_a_message_that_is_mapped_anew_replaces_what_it_brought(connection: psyc
         assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]
         merge(connection, [one(state, 1)])
         assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(7, None, None)]
+
+
+@pytest.mark.parametrize("cut", [1, 2, 3])
+def test_a_deleted_row_that_was_in_another_partition(connection: psycopg.Connection, state: int, cut: int) -> None:
+    """As after an initial load by SQL: what tells of the deletion is a delete and a tombstone, in whichever batches."""
+    records = [
+        replace(one(state, 0, "r"), partition=-1, at=50),
+        replace(one(state, 10, "d", after=None), at=60),
+        replace(one(state, 11, "d", after=None, version=None), at=61),
+    ]
+    with connection.transaction(force_rollback=True):
+        merge(connection, records[:cut])
+        merge(connection, records[cut:] or records)
+        query = "select _partition, _offset, _at, _deleted from warehouse.thing"
+        assert connection.execute(query).fetchall() == [(0, 11, 61, True)]
+
+
+def test_a_tombstone_without_a_time_leaves_it_to_the_delete_before_it(
+    connection: psycopg.Connection, state: int
+) -> None:
+    with connection.transaction(force_rollback=True):
+        merge(connection, [replace(one(state, 0, "r"), partition=-1, at=50)])
+        deleted = one(state, 10, "d", after=None)
+        merge(connection, [replace(deleted, at=60), replace(deleted, offset=11, at=None, version=None)])
+        assert connection.execute("select _deleted from warehouse.thing").fetchall() == [(True,)]
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_a_record_that_was_mapped_again_is_not_whole_any_more(
+    connection: psycopg.Connection, state: int, order: tuple[int, ...]
+) -> None:
+    """What z was first mapped from is in every message, what it is mapped from now is not in the newest one."""
+    with connection.transaction(force_rollback=True):
+        for mapping in ({"x": "x", "y": "z", "z": "y"}, {"x": "x", "y": "y", "z": "z"}):
+            connection.execute("select metl.set_block('shop.a', 1, 'thing', 1, %s)", [json.dumps(mapping)])
+        records = [
+            one(state + 1, 3, "c", after={"x": 1, "y": 7, "z": 4}),
+            one(state + 1, 5, "u", after={"x": 2, "y": None, "z": 5}),
+            one(state + 2, 3, "c", after={"x": 1, "y": 4, "z": 7}),
+            one(state + 2, 5, "u", after={"x": 2, "y": 5}, unavailable=("z",)),
+        ]
+        merge(connection, [records[place] for place in order])
+        assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(2, 5, 7)]
+
+
+def test_a_batch_that_is_gone_does_not_count_as_merged(connection: psycopg.Connection) -> None:
+    """As after a crash of the server, which empties its unlogged tables."""
+    with connection.transaction(force_rollback=True):
+        connection.execute("select metl.open_warehouse('warehouse')")
+        with pytest.raises(psycopg.Error, match="no records of entity thing in the batch of job warehouse"):
+            connection.execute("select metl.merge_warehouse('warehouse', 'thing')")
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 0, 1), (2, 1, 0)])

@@ -46,6 +46,9 @@ CASES = [
     Case("false", "boolean", False, "string"),
     Case("'it''s'", "string", "it's", "string"),
     Case("' 12'", "string", " 12", "integer"),
+    Case("'2024-03-10 00:00'", "string", "2024-03-10 00:00", "date"),
+    Case("'0.10'", "string", "0.10", "float"),
+    Case("'2024-03-10 02:30:00.1234560+02'", "string", "2024-03-10 02:30:00.1234560+02", "timestamp"),
     Case("'\\x0102ff'::bytea", "bytes", "AQL/", "bytes"),
     Case("date '2024-03-10'", "io.debezium.time.Date", 19792, "date"),
     Case("date '1950-01-01'", "io.debezium.time.Date", -7305, "date"),
@@ -83,6 +86,16 @@ MISFITS = [
     Case("", "int64", 9223372036854775808, "integer"),
     Case("", "string", "a\0b", "string"),
     Case("", "string", "soon", "timestamp"),
+    Case("", "string", "2024-03-10 12:34", "date"),
+    Case("", "string", "0.1234567890123456789", "float"),
+    Case("", "string", "2024-03-10 12:34:56.1234567", "timestamp"),
+    Case("", "io.debezium.time.ZonedTimestamp", "2024-03-10T02:30:00.123456789Z", "timestamp"),
+    Case("", "io.debezium.time.ZonedTime", "08:11:12.1234567Z", "time"),
+    Case("", "io.debezium.time.MicroTime", 90_000_000_000, "time"),
+    Case("", "io.debezium.time.MicroTime", -3_600_000_000, "time"),
+    # PostgreSQL has no cast from one to the other.
+    Case("", "int64", 1710037800, "timestamp"),
+    Case("", "boolean", True, "integer"),
 ]
 
 

@@ -51,6 +51,20 @@ def letters(place: Place) -> list[tuple[Any, ...]]:
         return connection.execute(query).fetchall()
 
 
+@pytest.mark.parametrize(
+    ("name", "number"),
+    [("__connect.errors.partition", "4294967296"), ("__connect.errors.offset", "9" * 19),
+     ("__metl.timestamp", "9" * 18), ("__metl.replay.count", "9" * 18), ("__metl.state", "-")],
+)  # fmt: skip
+def test_a_number_that_is_too_large_holds_nobody_up(place: Place, name: str, number: str) -> None:
+    """Headers are what anybody says who may write to the topic."""
+    letter = {"partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "headers": [], "said": {name: number}}
+    with psycopg.connect(place.dsn) as connection:
+        query = "select partition, message_offset, message_at, replays, state from metl._read_letters('dead', %s)"
+        found = connection.execute(query, [json.dumps([letter])]).fetchall()
+    assert found == [(0, 7, None, 0, None)]
+
+
 def test_odd_letters_are_kept_to_the_byte(place: Place) -> None:
     topic = place.topic("dead", 1)
     for value, offset in ((NOISE, 1), (None, 2), (b"", 3), (b"a", None)):

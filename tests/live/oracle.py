@@ -171,6 +171,8 @@ class Oracle:
             "metl.partition": str(message.partition),
             "metl.offset": str(message.offset),
         }
+        if row is None or row.ts_ms is None:
+            headers["metl.timestamp"] = str(message.timestamp)
         key = {"source": message.topic, "key": _key(message.key, topic)}
         return Sent(self.prefix + block.entity, key, row and _value(block, row), tuple(headers.items()))
 
