@@ -5,6 +5,7 @@ metl reprocess --since-state 17       metl diff-replay --state 17 --state 18 --t
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +19,7 @@ from mapper.control import Control
 from mapper.kafka import Range
 from mapper.look_up import REASONS
 from mapper.settings import Settings
+from mapper.take_back import SENT, placed, take_back
 
 # Messages that one query maps: it keeps its records on disk to count them before they go.
 MOST = 500_000
@@ -34,31 +36,48 @@ def layers(ranges: Sequence[Range], most: int = MOST) -> Iterator[list[Range]]:
         yield [found[number] for found in by_partition.values() if number < len(found)]
 
 
+@dataclass
+class Done:
+    messages: int = 0
+    #: Records of earlier states that the current one does not send.
+    taken_back: int = 0
+
+
 def reprocess(
     spark: SparkSession,
     settings: Settings,
     control: Control,
     instance: str,
     ranges: Sequence[Range],
+    earlier: Sequence[int],
     say: Callable[[str], None],
-) -> int:
-    """Maps these ranges under the current state, records them as batches of the job, and returns how many messages
-    there were."""
-    count = 0
+) -> Done:
+    """Maps these ranges under the current state, takes back what only the earlier ones sent, and records all that as
+    batches of the job."""
+    done = Done()
     control.report("running")
-    for number, layer in enumerate(layers(ranges)):
-        progress = _map(spark, settings, control, instance, layer)
+    # The newest first, here and in a layer: the warehouse takes what a record left out (a value that Debezium did not
+    # find in the log) from older ones that come after it. Those that came before it are forgotten.
+    for number, layer in enumerate(reversed(list(layers(ranges)))):
+        progress, taken_back = _map(spark, settings, control, instance, layer, earlier)
         control.record(number, progress)
         control.tend()
-        count += progress["rows_in"]
-        say(f"{progress['rows_in']} messages were mapped under state {progress['state']}.")
+        done.messages += progress["rows_in"]
+        done.taken_back += taken_back
+        undone = f", and {taken_back} records of earlier states taken back" if taken_back else ""
+        say(f"{progress['rows_in']} messages were mapped under state {progress['state']}{undone}.")
     control.report("stopped")
-    return count
+    return done
 
 
 def _map(
-    spark: SparkSession, settings: Settings, control: Control, instance: str, layer: list[Range]
-) -> dict[str, Any]:
+    spark: SparkSession,
+    settings: Settings,
+    control: Control,
+    instance: str,
+    layer: list[Range],
+    earlier: Sequence[int],
+) -> tuple[dict[str, Any], int]:
     began = datetime.now(UTC)
     state, known = _frozen(matrix.read(spark, control.jdbc, settings.job, instance), settings)
     records = mapped(kafka.read_ranges(spark, settings, layer), known, settings).persist(StorageLevel.DISK_ONLY)
@@ -69,27 +88,44 @@ def _map(
         f.count_if(f.col("topic").isNull()).alias("rows_filtered"),
         *(f.count_if(f.col("reason") == reason).alias(reason) for reason in REASONS),
     ).collect()
-    sent = records.where(f.col("topic").isNotNull()).select("topic", "key", "value", "headers")
-    kafka.write_once(sent, settings)
+    sent = placed(records.where(f.col("topic").isNotNull())).select(*SENT)
+    before = [
+        mapped(kafka.read_ranges(spark, settings, layer), old, settings)
+        for _, old in (_frozen(matrix.read_at(spark, control.jdbc, each), settings) for each in earlier)
+    ]
+    taken_back = 0
+    if before:
+        live = [f"{settings.prefix}{entity}" for entity in matrix.live_entities(spark, control.jdbc)]
+        undone = take_back(records, before, known, live, state).persist(StorageLevel.DISK_ONLY)
+        taken_back = undone.count()
+        if taken_back:
+            sent = sent.unionAll(undone).repartition("source", "source_partition")
+    newest_first = sent.sortWithinPartitions(f.col("offset").desc())
+    kafka.write_once(newest_first.select("topic", "key", "value", "headers"), settings)
+    if before:
+        undone.unpersist()
     records.unpersist()
     positions: dict[str, dict[str, list[int]]] = {}
     for topic, partition, begin, end in layer:
         positions.setdefault(topic, {})[str(partition)] = [begin, end]
-    return {
+    progress = {
         "state": state,
         "began_at": began.isoformat(),
         "ended_at": datetime.now(UTC).isoformat(),
-        **{name: seen[name] for name in ("rows_in", "rows_out", "rows_filtered")},
+        "rows_in": seen["rows_in"],
+        "rows_out": seen["rows_out"] + taken_back,
+        "rows_filtered": seen["rows_filtered"],
         "dead": {reason: seen[reason] for reason in REASONS if seen[reason]},
         "positions": positions,
     }
+    return progress, taken_back
 
 
 def _frozen(rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:
     """The state, and the matrix of that very moment: it is read once and kept, or the query fails."""
     kept = rows.localCheckpoint()
     [row] = kept.agg(f.max("state").alias("state")).collect()
-    return row["state"], matrix.prepare(kept, settings.prefix)
+    return row["state"], matrix.entries(kept, settings.prefix)
 
 
 def under(

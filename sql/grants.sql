@@ -40,7 +40,7 @@ declare
         ['view', 'warehouse_columns',                             'x', 'x', 'x'],
         ['call', 'open_warehouse, staged_entities, merge_warehouse', '', 'x', ''],
         ['call', 'open_initial_load, merge_initial_load',         '',  'x', 'x'],
-        ['call', 'forget_warehouse_table',                        '',  '',  'x'],
+        ['call', 'forget_warehouse_table, forget_positions',      '',  '',  'x'],
         ['call', 'begin_operation, end_operation',                '',  'x', 'x'],
         ['call', 'collect_letters, send_due_letters',             '',  'x', ''],
         -- Payloads are business data.

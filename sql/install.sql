@@ -182,6 +182,7 @@
 \ir private/merge_batch.sql
 \ir private/shape_warehouse.sql
 \ir functions/forget_warehouse_table.sql
+\ir functions/forget_positions.sql
 \ir functions/open_warehouse.sql
 \ir functions/staged_entities.sql
 \ir functions/merge_warehouse.sql

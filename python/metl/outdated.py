@@ -31,6 +31,51 @@ def outdated(connection: psycopg.Connection, since: int, topic: str | None = Non
     return [Outdated(*row) for row in found if topic in (None, row[0])]
 
 
+def earlier(connection: psycopg.Connection, ranges: list[Outdated]) -> list[int]:
+    """A state for each set of cells that mapped them, the last one that had it: between two changes of a schema all
+    states map it alike."""
+    pairs = sorted({(each.schema, state) for each in ranges for state in each.states})
+    query = """
+        select distinct max(of_schema.state)
+        from (
+            select given.schema, given.state, max(change.state) as cells_of
+            from unnest(%s::text[], %s::bigint[]) as given (schema, state)
+            left join metl.schema_changes as change on given.schema = change.schema and given.state >= change.state
+            group by given.schema, given.state
+        ) as of_schema
+        group by of_schema.schema, of_schema.cells_of
+        order by 1
+    """
+    found = connection.execute(query, ([schema for schema, _ in pairs], [state for _, state in pairs]))
+    return [state for (state,) in found.fetchall()]
+
+
+def left_behind(connection: psycopg.Connection, ranges: list[Outdated], states: list[int]) -> dict[str, int]:
+    """The entities that some version was mapped to in one of these states and is not now, though it is still known:
+    how many messages of these ranges may have sent them a record."""
+    query = """
+        select distinct was.schema, was.entity
+        from unnest(%s::bigint[]) as given (state)
+        cross join lateral metl.decompaction_at(given.state) as was
+        inner join metl.schema_versions as live
+            on was.schema = live.schema and was.version = live.version and live.deleted is null
+        where
+            not exists (
+                select from metl.decompaction as one
+                where one.schema = was.schema and one.version = was.version and one.entity = was.entity
+            )
+            and exists (
+                select from metl.entity_versions as there where there.entity = was.entity and there.deleted is null
+            )
+    """
+    found: dict[str, int] = {}
+    for schema, entity in connection.execute(query, (states,)).fetchall():
+        count = sum(each.end - each.first for each in ranges if each.schema == schema and each.states)
+        if count:
+            found[entity] = found.get(entity, 0) + count
+    return dict(sorted(found.items()))
+
+
 def still_there(ranges: list[Outdated], kafka: Broker) -> tuple[list[Outdated], int]:
     """What Kafka still has of them, and how many messages are gone."""
     kept, gone = [], 0

@@ -28,6 +28,11 @@ class Span:
     def to_go(self) -> int:
         return max(0, self.latest - max(self.committed if self.committed is not None else 0, self.earliest))
 
+    @property
+    def begins_anew(self) -> bool:
+        """A topic of this name was deleted and made again: no job can have read what was never there."""
+        return self.committed is not None and self.committed > self.latest
+
 
 class Broker:
     """Asks Kafka where its topics begin and end."""

@@ -42,7 +42,31 @@ def read_at(spark: SparkSession, connection: dict[str, str], state: int) -> Data
     )
 
 
+def live_entities(spark: SparkSession, connection: dict[str, str]) -> list[str]:
+    """Those that there still are."""
+    rows = (
+        spark.read.format("jdbc")
+        .options(**connection)
+        .option("driver", "org.postgresql.Driver")
+        .option("query", "select distinct entity from metl.entity_versions where deleted is null")
+        .load()
+    )
+    return [row["entity"] for row in rows.collect()]
+
+
 def prepare(rows: DataFrame, prefix: str) -> DataFrame:
+    """The entries, and figures about them with the progress of the batch: an empty batch, too, has a matrix and a
+    state."""
+    counted = rows.observe(
+        "matrix",
+        f.max("state").alias("state"),
+        f.count("*").alias("rows"),
+        f.sum(f.octet_length("key") + f.octet_length("column_set")).alias("bytes"),
+    )
+    return entries(counted, prefix)
+
+
+def entries(rows: DataFrame, prefix: str) -> DataFrame:
     """key, entry: whatever does not depend on a message is made ready here, once for a batch."""
     blocks = f.transform(f.from_json("column_set", BLOCKS), lambda block: _target(block, prefix))
     entry = f.struct(
@@ -54,14 +78,7 @@ def prepare(rows: DataFrame, prefix: str) -> DataFrame:
         blocks.alias("targets"),
         f.forall(blocks, lambda target: target["topic"].isNotNull()).alias("is_routable"),
     )
-    # Counted here because an empty batch, too, has a matrix and a state.
-    counted = rows.observe(
-        "matrix",
-        f.max("state").alias("state"),
-        f.count("*").alias("rows"),
-        f.sum(f.octet_length("key") + f.octet_length("column_set")).alias("bytes"),
-    )
-    return counted.select("key", entry.alias("entry"))
+    return rows.select("key", entry.alias("entry"))
 
 
 def _target(block: Column, prefix: str) -> Column:

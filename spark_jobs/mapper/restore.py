@@ -8,6 +8,12 @@ from mapper.frame import HEADERS, REPLAYS
 #: The first header of those that a mapper adds to a dead letter; the message's own come before.
 FIRST = "__connect.errors.topic"
 TIMESTAMP = "__metl.timestamp"
+# What Kafka and Spark can count to. Anybody may write to the topic of replays: a number beyond is none, since trying to
+# make one of it would end the query for all.
+LARGEST_PARTITION = 2**31 - 1
+LARGEST_OFFSET = 2**63 - 1
+LATEST = LARGEST_OFFSET // 1000
+MOST_REPLAYS = 2**31 - 1
 
 
 def restore(messages: DataFrame, replays: str | None, wanted: str) -> DataFrame:
@@ -19,18 +25,19 @@ def restore(messages: DataFrame, replays: str | None, wanted: str) -> DataFrame:
     is_letter = f.col("topic") == replays
     opened = messages.select("*", f.when(is_letter, f.map_from_entries("headers")).alias("said"))
     # Who writes there without saying where a message is from gets it back, as a dead letter.
-    is_known = f.col("said").isNotNull() & _number("__connect.errors.partition").isNotNull()
-    is_known = is_known & _number("__connect.errors.offset").isNotNull() & _said(FIRST).isNotNull()
+    partition = _number("__connect.errors.partition", LARGEST_PARTITION)
+    offset = _number("__connect.errors.offset", LARGEST_OFFSET)
+    is_known = f.col("said").isNotNull() & _said(FIRST).isNotNull() & partition.isNotNull() & offset.isNotNull()
     known = opened.select("*", is_known.alias("is_known"))
     return known.where(~f.col("is_known") | _said(FIRST).rlike(wanted)).select(
         "key",
         "value",
         _either(_said(FIRST), "topic"),
-        _either(_number("__connect.errors.partition").cast("int"), "partition"),
-        _either(_number("__connect.errors.offset"), "offset"),
-        _either(f.coalesce(f.timestamp_millis(_number(TIMESTAMP)), "timestamp"), "timestamp"),
+        _either(partition.try_cast("int"), "partition"),
+        _either(offset, "offset"),
+        _either(f.coalesce(f.timestamp_millis(_number(TIMESTAMP, LATEST)), "timestamp"), "timestamp"),
         _either(_original_headers(), "headers"),
-        f.when(f.col("is_known"), f.coalesce(_number(REPLAYS), f.lit(1))).alias("replays"),
+        f.when(f.col("is_known"), f.coalesce(_number(REPLAYS, MOST_REPLAYS), f.lit(1))).alias("replays"),
     )
 
 
@@ -42,8 +49,10 @@ def _said(name: str) -> Column:
     return f.try_element_at("said", f.lit(name)).cast("string")
 
 
-def _number(name: str) -> Column:
-    return _said(name).try_cast("bigint")
+def _number(name: str, most: int) -> Column:
+    """Null if it is none between 0 and the most there can be."""
+    number = _said(name).try_cast("bigint")
+    return f.when(number.between(0, most), number)
 
 
 def _original_headers() -> Column:

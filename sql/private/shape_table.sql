@@ -5,7 +5,7 @@ as $$
     values
     ('_source', 'text', 'Topic that the row comes from: rows of two sources are never the same.'),
     ('_key', 'jsonb', 'Key of the row at its source; of a record without a key its position.'),
-    ('_partition', 'integer', 'Partition of the last message about the row; -1 for a row that came by SQL.'),
+    ('_partition', 'integer', 'Partition of the last message about the row; -1 for a row that came by SQL, or whose position was forgotten.'),
     ('_offset', 'bigint', 'Offset of that message, by which newer is told from older; by SQL, its time.'),
     ('_at', 'bigint', 'ts_ms of that message, or when the row was read.'),
     ('_deleted', 'boolean', 'Whether the row is gone at its source: then it has no values.'),

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from mapper.session import task_slots
 from mapper.supervise import TRIES
 from metl.errors import MetlError
+from tests.letters.commands import run as command
 from tests.live.job import lay_out, produce, recorded, run
 from tests.live.oracle import Block, ColumnSet, Message, Topic
 from tests.live.running import Place, await_true
@@ -47,7 +48,11 @@ def test_messages_that_are_gone_from_kafka(place: Place, session: SparkSession) 
     await_true(lambda: name not in admin.list_topics(timeout=30).topics, "the end of the topic")
     place.topic("gone", 1)
     send(place, "gone", b'{"id":2}')
-    assert "gone from Kafka" in failure(session, place, "gone")
+    sentence = failure(session, place, "gone")
+    assert "gone from Kafka" in sentence and "select metl.forget_positions('TOPIC')" in sentence
+    reset = command(place, "offsets", "reset", "gone", "--to", "earliest", "--why", "a test")
+    assert f"Topic {name} was made anew" in reset.stderr
+    assert f"select metl.forget_positions('{name}')" in reset.stderr
     assert recorded(place, "gone")["rows_in"] == 3
 
 

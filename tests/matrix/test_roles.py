@@ -71,6 +71,7 @@ HISTORY: list[tuple[Any, ...]] = [
     ("note_registry_versions", "apicurio", None, [], "2026-01-01", "{1}"),
     ("end_registry_version", 1),
     ("forget_warehouse_table", "order"),
+    ("forget_positions", "orders"),
 ]
 #: The same for what jobs call, the last of which is for stewards as well.
 INSTANCE = uuid.UUID(int=1)

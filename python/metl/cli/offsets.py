@@ -100,6 +100,9 @@ def reset(
         gone = [f"{topic}, partition {partition}" for topic, partition in kafka.missing(before)]
         if gone:
             click.echo(f"Not there any more, and left out from now on: {'; '.join(gone)}.", err=True)
+        anew = {span.topic for span in kafka.spans(before) if span.begins_anew}
+        for topic in sorted(anew | {topic for topic, _ in kafka.missing(before)}):
+            click.echo(_forgetting(topic, is_there=topic in anew), err=True)
         if not moves and not gone:
             raise BadInput(f"Job {job} is there already. Nothing was done.")
         agree(f"Let job {job} read {repeated:,} messages again and skip {skipped:,}?", yes)
@@ -113,6 +116,16 @@ def reset(
         print_json({"operation": operation, **about})
     else:
         click.echo(f"Job {job} goes on from there when it starts, as operation {operation}.")
+
+
+def _forgetting(topic: str, *, is_there: bool) -> str:
+    """What the warehouse has to know: it goes by offsets."""
+    made = f"Topic {topic} was made anew: its offsets begin again" if is_there else f"If {topic} is made anew"
+    named = topic.replace("'", "''")
+    return (
+        f"{made}, and tables would take its messages for old ones. So that they do not, once metl warehouse has merged "
+        f"what was sent before: select metl.forget_positions('{named}')"
+    )
 
 
 def _checkpoint(job: str) -> Checkpoint:

@@ -3,6 +3,7 @@
 import json
 import sys
 import uuid
+from dataclasses import asdict
 
 import click
 from rich.markup import escape
@@ -12,7 +13,7 @@ from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
 from metl.database import address, one_change, one_state
 from metl.home import Home
-from metl.outdated import Outdated, outdated, still_there
+from metl.outdated import Outdated, earlier, left_behind, outdated, still_there
 from metl.positions import Broker
 from metl.stack.part import Say
 
@@ -35,7 +36,8 @@ def reprocess(
 
     The plan comes from the cells that were lost and gained since, and from the offsets that each batch of each job has
     read under which state. The messages come out with the same positions and a higher metl.state: of two records with
-    the same position, that one is right. What mappers read while this runs is not touched.
+    the same position, that one is right. What is not mapped to an entity any more is taken back by a delete. What
+    mappers read while this runs is not touched.
     """
     settings = broker.settings(kafka_config)
     with one_state(address()) as connection:
@@ -45,8 +47,11 @@ def reprocess(
         ranges, gone = still_there(planned, kafka)
     finally:
         kafka.close()
+    with one_state(address()) as connection:
+        states = earlier(connection, ranges)
+        behind = left_behind(connection, ranges, states)
     count = sum(each.end - each.first for each in ranges)
-    plan = {"ranges": [each.plain() for each in ranges], "messages": count, "gone": gone}
+    plan = {"ranges": [each.plain() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind}
     if not as_json:
         _show(ranges)
     if gone:
@@ -57,20 +62,25 @@ def reprocess(
         else:
             click.echo(f"Nothing that Kafka has was mapped with cells that changed since state {since_state}.")
         return
+    for entity, most in behind.items():
+        click.echo(f"Up to {most:,} records of {entity} are taken back: they are not mapped to it any more.", err=True)
     agree(f"Map {count:,} messages again?", yes)
     with one_change(address()) as connection:
         about = json.dumps({"since_state": since_state, **plan})
         [(operation,)] = connection.execute("select metl.begin_operation('reprocess', %s, %s)", (why, about)).fetchall()
-    done = _run(ranges, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
+    done = _run(ranges, states, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
     with one_change(address()) as connection:
-        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"messages": done})))
+        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps(done)))
     if as_json:
-        print_json({"operation": operation, "mapped": done, **plan})
+        print_json({"operation": operation, **plan, "mapped": done["messages"], "taken_back": done["taken_back"]})
     else:
-        click.echo(f"{done:,} messages were mapped again, as operation {operation}.")
+        undone = f", and {done['taken_back']:,} records taken back" if done["taken_back"] else ""
+        click.echo(f"{done['messages']:,} messages were mapped again{undone}, as operation {operation}.")
 
 
-def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> int:
+def _run(
+    ranges: list[Outdated], states: list[int], job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say
+) -> dict[str, int]:
     folder = str(resources.path("spark_jobs"))
     if folder not in sys.path:
         sys.path.append(folder)
@@ -90,7 +100,7 @@ def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, confi
     instance = str(uuid.uuid4())
     wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
     with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
-        return map_again.reprocess(spark, settings, control, instance, wanted, say)
+        return asdict(map_again.reprocess(spark, settings, control, instance, wanted, states, say))
 
 
 def _show(ranges: list[Outdated]) -> None:

@@ -17,12 +17,20 @@ def letter(record: Message) -> dict[str, Any]:
     return {
         "partition": record.partition(),
         "offset": record.offset(),
-        "at": datetime.fromtimestamp(record.timestamp()[1] / 1000, UTC).isoformat(),
+        "at": _at(record.timestamp()[1]),
         "key": _base64(record.key()),
         "value": _base64(record.value()),
         "headers": [_header(name, value) for name, value in headers[:ours]],
         "said": {name: _text(value) for name, value in headers[ours:] if value is not None},
     }
+
+
+def _at(milliseconds: int) -> str:
+    """Whoever writes a record gives it any time; one that no calendar has is taken to be now."""
+    try:
+        return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        return datetime.now(UTC).isoformat()
 
 
 def _header(name: str, value: bytes | str | None) -> Header:

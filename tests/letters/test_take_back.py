@@ -1,0 +1,180 @@
+"""After reprocessing, tables are as if the mapping had always been the one of now."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+import map_again
+from mapper.control import Control
+from mapper.settings import Settings
+from metl.outdated import earlier, left_behind, outdated
+from tests.bulk.staging import Staged, merge, start, table
+from tests.letters.commands import run
+from tests.live.job import run as run_mapper
+from tests.live.running import Place, Record, build_marts, key
+
+pytestmark = pytest.mark.timeout(600)
+
+ABSENT = "__debezium_unavailable_value"
+NAMES = ("id", "a", "b")
+#: Before and after, by topic and version.
+BLOCKS: dict[tuple[str, int], tuple[dict[str, str], dict[str, str]]] = {
+    ("mistake", 1): ({"x": "id", "y": "a"}, {}),
+    ("corrected", 1): ({"x": "id", "y": "a"}, {"x": "id", "y": "b"}),
+    ("nulls", 1): ({"y": "a"}, {"y": "b"}),
+    ("versions", 1): ({"x": "id", "y": "a"}, {"x": "id", "y": "a"}),
+    ("versions", 2): ({"x": "id", "y": "b"}, {}),
+}
+MESSAGES: list[tuple[str, int, str, dict[str, Any] | None]] = [
+    ("mistake", 1, "c", {"id": 1, "a": "a", "b": "b"}),
+    ("mistake", 1, "u", {"id": 1, "a": "a2", "b": "b"}),
+    ("mistake", 1, "c", {"id": 2, "a": "a", "b": "b"}),
+    ("mistake", 1, "d", {"id": 2, "a": "a", "b": "b"}),
+    ("corrected", 1, "c", {"id": 3, "a": "a", "b": "b"}),
+    ("corrected", 1, "u", {"id": 3, "a": "a2", "b": ABSENT}),
+    ("nulls", 1, "c", {"id": 4, "a": "a", "b": None}),
+    ("nulls", 1, "c", {"id": 5, "a": "a", "b": "b"}),
+    ("versions", 1, "c", {"id": 6, "a": "a", "b": "b"}),
+    ("versions", 2, "u", {"id": 6, "a": "a2", "b": "b2"}),
+]
+# By topic and number: what a first load under the mapping of now would make of these messages.
+RIGHT = {
+    ("corrected", 3): ("3", "b"),
+    ("nulls", 5): (None, "b"),
+    ("versions", 6): ("6", "a"),
+}
+
+
+@dataclass
+class Story:
+    place: Place
+    plan: str
+    behind: dict[str, int]
+    done: map_again.Done
+    batches: list[dict[str, Any]]
+    #: What was sent before and by reprocessing, in the order of their topic.
+    first: list[Record]
+    again: list[Record]
+
+
+def message(version: int, op: str, row: dict[str, Any] | None) -> bytes:
+    before, after = (row, None) if op == "d" else (None, row)
+    payload = {"before": before, "after": after, "source": {"name": "test"}, "op": op, "ts_ms": 7}
+    return json.dumps({"schemaId": version, "payload": payload}).encode()
+
+
+def set_blocks(place: Place, which: int) -> int:
+    for (about, version), blocks in BLOCKS.items():
+        place.call("set_block", f"{place.name}.{about}", version, "thing", 1, blocks[which])
+    return place.rows("select metl.current_state() as state")[0]["state"]  # type: ignore[no-any-return]
+
+
+@pytest.fixture(scope="module")
+def story(place: Place, session: SparkSession) -> Iterator[Story]:
+    typed = [{"name": name, "type": "string"} for name in NAMES]
+    place.call("add_entity_version", "thing", 1, [{"name": name, "type": "string"} for name in ("x", "y")])
+    for about in dict.fromkeys(about for about, _ in BLOCKS):
+        place.topic(about, 1)
+    for about, version in BLOCKS:
+        place.call("add_schema_version", f"{place.name}.{about}", version, typed, {"global_id": version})
+    since = set_blocks(place, 0)
+    build_marts(place.dsn, place.folder)
+    producer = Producer({"bootstrap.servers": place.kafka})
+    for about, version, op, row in MESSAGES:
+        producer.produce(f"{place.name}.{about}", message(version, op, row), key((row or {})["id"]))
+    assert producer.flush(30) == 0
+    run_mapper(session, place, rf"{place.name}\..*")
+    first = place.sent()
+    state = set_blocks(place, 1)
+
+    plan = run(place, "reprocess", "--since-state", str(since), "--why", "a test").stderr
+    with psycopg.connect(place.dsn) as connection:
+        ranges = outdated(connection, since)
+        states = earlier(connection, ranges)
+        behind = left_behind(connection, ranges, states)
+    settings = Settings(
+        topics="x", job="again", checkpoint=str(place.folder / "again"), brokers=place.kafka, prefix=place.prefix,
+        dead_letters=place.dead, replays=None, trigger="available-now",
+    )  # fmt: skip
+    instance = str(uuid.uuid4())
+    wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("METL_JOB_DSN", place.job_dsn)
+        with Control.open(settings, instance) as control:
+            done = map_again.reprocess(session, settings, control, instance, wanted, states, lambda _text: None)
+    again = [record for record in place.sent() if record not in first]
+    assert {record.state for record in again} == {state}
+    batches = place.rows("select * from metl.job_batches where job = 'again'")
+    yield Story(place, plan, behind, done, batches, first, again)
+
+
+def staged(place: Place, record: Record) -> Staged:
+    source, partition, offset = record.origin
+    said = record.said
+    return Staged(
+        record.topic.removeprefix(place.prefix), source, json.dumps(json.loads(record.key or b"")["key"]), partition,
+        offset, said["ts_ms"], said["op"], said["after"], record.state, int(record.header("metl.version")),
+        tuple(said.get("unavailable", ())),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_the_warehouse_is_as_if_it_had_always_been_so(story: Story, one_by_one: bool) -> None:
+    place = story.place
+    first, again = ([staged(place, record) for record in records] for records in (story.first, story.again))
+    with psycopg.connect(place.dsn, autocommit=True) as connection, connection.transaction(force_rollback=True):
+        start(connection)
+        for batch in [[record] for record in first + again] if one_by_one else [first, again]:
+            assert merge(connection, batch) == 0
+        columns = "_source, (_key ->> 'id')::int, x, y"
+        found = connection.execute(f"select {columns} from warehouse.thing where not _deleted".encode()).fetchall()
+        shown = table(connection, "thing")
+    by_row = {(source.removeprefix(f"{place.name}."), number): (x, y) for source, number, x, y in found}
+    assert by_row == RIGHT, shown
+
+
+def test_what_is_taken_back_stands_where_it_was(story: Story) -> None:
+    def about(record: Record) -> tuple[str, int, str, Any]:
+        return (
+            record.origin[0].removeprefix(f"{story.place.name}."),
+            record.origin[2],
+            record.said["op"],
+            record.said["after"],
+        )
+
+    undone = [about(record) for record in story.again if not record.said["after"]]
+    assert sorted(undone) == [
+        ("mistake", 0, "d", None), ("mistake", 1, "d", None), ("mistake", 2, "d", None), ("nulls", 0, "d", None),
+        ("versions", 1, "u", {}),
+    ]  # fmt: skip
+    keys = {record.origin: record.key for record in story.first}
+    for record in story.again:
+        assert record.key == keys[record.origin]
+        assert list(record.said)[:7] == ["entity", "version", "op", "ts_ms", "before", "after", "source"]
+
+
+def test_the_newest_comes_first(story: Story) -> None:
+    for about in {record.origin[0] for record in story.again}:
+        offsets = [record.origin[2] for record in story.again if record.origin[0] == about]
+        assert offsets == sorted(offsets, reverse=True)
+
+
+def test_it_is_counted_before_and_after(story: Story) -> None:
+    topics = {"mistake": 4, "versions": 2}
+    assert story.behind == {"thing": sum(topics.values())}
+    assert "Up to 6 records of thing are taken back" in story.plan, story.plan
+    assert (story.done.messages, story.done.taken_back) == (len(MESSAGES), 5)
+    assert sum(batch["rows_out"] for batch in story.batches) == len(story.again)
+
+
+def test_layers_of_a_partition_are_in_order() -> None:
+    """Reprocessing takes them the other way round."""
+    layers = list(map_again.layers([("a", 0, 0, 10), ("a", 0, 20, 25), ("b", 0, 0, 3)], 8))
+    assert [begin for layer in layers for topic, _, begin, _ in layer if topic == "a"] == [0, 4, 8, 20, 24]
