@@ -37,7 +37,6 @@ begin
     end if;
     if op = 'u' then
         _left := array(select unnest(metl._warehouse_brought(entity, schema)) except select unnest(_cells) order by 1);
-        _all := array(select unnest(_cells || _left) order by 1);
     end if;
     is_whole := _left = '{}';
     kept := format('select exists (select from warehouse.%I where _kept is not null)', _table);

@@ -275,6 +275,24 @@ def test_a_record_that_was_mapped_again_is_not_whole_any_more(
         assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(2, 5, 7)]
 
 
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
+def test_a_column_that_nothing_maps_any_more_is_empty(
+    connection: psycopg.Connection, state: int, order: tuple[int, ...]
+) -> None:
+    """The update was mapped again since."""
+    with connection.transaction(force_rollback=True):
+        for version, mapping in ((1, {"x": "x", "y": "y"}), (3, {"x": "x"})):
+            connection.execute("select metl.set_block('shop.a', %s, 'thing', 1, %s)", [version, json.dumps(mapping)])
+        records = [
+            one(state, 1),
+            one(state, 2, "u", after={"x": 2, "y": 3, "z": 4}),
+            one(state + 2, 2, "u", after={"x": 2, "y": 3}),
+        ]
+        for place in order:
+            merge(connection, [records[place]])
+        assert connection.execute("select x, y, z from warehouse.thing").fetchall() == [(2, 3, None)]
+
+
 def test_a_batch_that_is_gone_does_not_count_as_merged(connection: psycopg.Connection) -> None:
     """As after a crash of the server, which empties its unlogged tables."""
     with connection.transaction(force_rollback=True):

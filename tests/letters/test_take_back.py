@@ -125,13 +125,18 @@ def staged(place: Place, record: Record) -> Staged:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("one_by_one", [True, False])
-def test_the_warehouse_is_as_if_it_had_always_been_so(story: Story, one_by_one: bool) -> None:
+@pytest.mark.parametrize("in_batches", ["one by one", "first and again", "all at once"])
+def test_the_warehouse_is_as_if_it_had_always_been_so(story: Story, in_batches: str) -> None:
     place = story.place
     first, again = ([staged(place, record) for record in records] for records in (story.first, story.again))
     with psycopg.connect(place.dsn, autocommit=True) as connection, connection.transaction(force_rollback=True):
         start(connection)
-        for batch in [[record] for record in first + again] if one_by_one else [first, again]:
+        batches = {
+            "one by one": [[record] for record in first + again],
+            "first and again": [first, again],
+            "all at once": [first + again],
+        }
+        for batch in batches[in_batches]:
             assert merge(connection, batch) == 0
         columns = "_source, (_key ->> 'id')::int, x, y"
         found = connection.execute(f"select {columns} from warehouse.thing where not _deleted".encode()).fetchall()
