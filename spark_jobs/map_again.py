@@ -15,9 +15,12 @@ from pyspark.sql import functions as f
 from map_stream import mapped
 from mapper import kafka, matrix
 from mapper.control import Control
+from mapper.failures import in_a_sentence
 from mapper.kafka import Range
 from mapper.look_up import REASONS
 from mapper.settings import Settings
+from mapper.supervise import TOLD_TO_STOP
+from metl.errors import MetlError
 
 # Messages that one query maps: it keeps its records on disk to count them before they go.
 MOST = 500_000
@@ -43,15 +46,24 @@ def reprocess(
     say: Callable[[str], None],
 ) -> int:
     """Maps these ranges under the current state, records them as batches of the job, and returns how many messages
-    there were."""
+    there were; an error if it ends before."""
     count = 0
     control.report("running")
-    for number, layer in enumerate(layers(ranges)):
-        progress = _map(spark, settings, control, instance, layer)
-        control.record(number, progress)
-        control.tend()
-        count += progress["rows_in"]
-        say(f"{progress['rows_in']} messages were mapped under state {progress['state']}.")
+    try:
+        for number, layer in enumerate(layers(ranges)):
+            with in_a_sentence():
+                progress = _map(spark, settings, control, instance, layer)
+            control.record(number, progress)
+            control.tend()
+            count += progress["rows_in"]
+            say(f"{progress['rows_in']} messages were mapped under state {progress['state']}.")
+    except MetlError as error:
+        is_told = TOLD_TO_STOP in str(error)
+        control.report("stopped" if is_told else "failed", None if is_told else str(error))
+        why = f"Job {settings.job} was told to stop." if is_told else f"Job {settings.job} failed: {error}"
+        raise MetlError(
+            f"{why} {count:,} messages were mapped again until then; the same command goes on with what is left."
+        ) from None
     control.report("stopped")
     return count
 

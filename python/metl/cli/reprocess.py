@@ -1,6 +1,5 @@
 """metl reprocess: maps again what outdated cells have mapped."""
 
-import json
 import sys
 import uuid
 
@@ -10,8 +9,9 @@ from rich.markup import escape
 from metl import broker, resources
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
-from metl.database import address, one_change, one_state
+from metl.database import address, one_state
 from metl.home import Home
+from metl.operations import operation
 from metl.outdated import Outdated, outdated, still_there
 from metl.positions import Broker
 from metl.stack.part import Say
@@ -58,16 +58,13 @@ def reprocess(
             click.echo(f"Nothing that Kafka has was mapped with cells that changed since state {since_state}.")
         return
     agree(f"Map {count:,} messages again?", yes)
-    with one_change(address()) as connection:
-        about = json.dumps({"since_state": since_state, **plan})
-        [(operation,)] = connection.execute("select metl.begin_operation('reprocess', %s, %s)", (why, about)).fetchall()
-    done = _run(ranges, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
-    with one_change(address()) as connection:
-        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"messages": done})))
+    with operation(address(), "reprocess", why, {"since_state": since_state, **plan}) as begun:
+        done = _run(ranges, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
+        begun.outcome["messages"] = done
     if as_json:
-        print_json({"operation": operation, "mapped": done, **plan})
+        print_json({"operation": begun.number, "mapped": done, **plan})
     else:
-        click.echo(f"{done:,} messages were mapped again, as operation {operation}.")
+        click.echo(f"{done:,} messages were mapped again, as operation {begun.number}.")
 
 
 def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> int:
@@ -78,6 +75,7 @@ def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, confi
     import map_again
     from mapper import kafka
     from mapper.control import Control
+    from mapper.failures import in_a_sentence
     from mapper.session import session
     from mapper.settings import Settings, read_kafka_options
 
@@ -89,7 +87,7 @@ def _run(ranges: list[Outdated], job: str, prefix: str, dead_letters: str, confi
     kafka.require(settings)
     instance = str(uuid.uuid4())
     wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
-    with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
+    with Control.open(settings, instance) as control, in_a_sentence(), session(settings, bulk=True) as spark:
         return map_again.reprocess(spark, settings, control, instance, wanted, say)
 
 
