@@ -8,20 +8,30 @@ metl load --topics 'shop\\..*'
 
 import os
 import uuid
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 
 import click
+from pyspark.sql import SparkSession
 
-from loader.preview import preview
+from loader.client import Client
+from loader.limits import counts, earlier, require_readable, resolved
+from loader.preview import show
 from loader.progress import Progress
-from loader.span import read_from, read_until
 from map_stream import start
 from mapper import kafka
-from mapper.control import Control
+from mapper.control import Control, job_address, variable
+from mapper.failures import in_a_sentence
+from mapper.progress import from_spark
 from mapper.session import session
-from mapper.settings import Settings, read_kafka_options
+from mapper.settings import Limits, Settings, read_kafka_options
 from mapper.supervise import supervise
-from metl.errors import MetlError
+from metl.cli.asking import agree
+from metl.database import one_state
+from metl.errors import BadInput, MetlError
+from metl.home import Home
+from metl.operations import operation
+from metl.stack.postgres import Postgres
 
 # Few and large requests, for which records may wait: nobody waits for them.
 WRITING = {"kafka.linger.ms": "100", "kafka.batch.size": str(512 * 1024), "kafka.buffer.memory": str(128 * 1024 * 1024)}
@@ -45,14 +55,12 @@ def in_bulk(settings: Settings, batch: int = BATCH, tasks: int | None = None) ->
 @click.option(
     "--from",
     "starting",
-    default="earliest",
-    show_default=True,
-    help="Where to begin without a checkpoint: earliest, a time such as 2026-01-31T12:00Z, or offsets as JSON, "
-    '{"topic": {"0": 1200, "1": 900}}, of every partition.',
+    help="Where to begin: earliest, latest, a moment (2026-01-31T12:00Z, or 2h ago), or offsets of every partition, "
+    '{"topic": {"0": 1200, "1": 900}}. [default: earliest]',
 )
-@click.option(
-    "--until", help="Where to end: a time or offsets likewise (those are not loaded). [default: what is there]"
-)
+@click.option("--until", help="Where to end, likewise: that message is not loaded. [default: what is there]")
+@click.option("--why", help="The reason, to be recorded: with --from or --until.")
+@click.option("--yes", is_flag=True, help="Do not ask: with --from or --until.")
 @click.option("--dry-run", is_flag=True, help="Only show how many messages there are in each topic.")
 @click.option("--batch", type=click.IntRange(1), default=BATCH, show_default=True, help="Messages between two commits.")
 @click.option(
@@ -89,33 +97,80 @@ def in_bulk(settings: Settings, batch: int = BATCH, tasks: int | None = None) ->
     "--kafka-option", "options", multiple=True, metavar="NAME=VALUE", help="One such property, if not secret."
 )
 def main(
-    topics: str, job: str, checkpoint: str, starting: str, until: str | None, dry_run: bool, batch: int,
-    tasks: int | None, unknown_version: str, prefix: str, dead_letters: str, brokers: str, kafka_config: str | None,
-    options: tuple[str, ...],
+    topics: str, job: str, checkpoint: str, starting: str | None, until: str | None, why: str | None, yes: bool,
+    dry_run: bool, batch: int, tasks: int | None, unknown_version: str, prefix: str, dead_letters: str, brokers: str,
+    kafka_config: str | None, options: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Map what is in topics now to the entities of the canonical data model, and end.
 
     The same records as of `metl map`, with the same positions: who has them already changes nothing. After Ctrl-C, a
     crash or a kill the same command goes on from its last commit. To load a topic once more, take another --job.
+
+    With --from or --until it says first how many messages that is and asks; who did it and why is recorded in
+    metl.operations.
     """
-    first, reading = read_from(starting)
+    require_readable("--from", starting)
+    require_readable("--until", until)
+    is_limited = starting is not None or until is not None
+    if is_limited and not dry_run and not (why or "").strip():
+        raise BadInput("--from and --until map chosen messages once more. Give the reason with --why; it is recorded.")
     told = Settings(
-        topics=topics, job=job, checkpoint=checkpoint, starting=first, unknown_version=unknown_version, prefix=prefix,
+        topics=topics, job=job, checkpoint=checkpoint, unknown_version=unknown_version, prefix=prefix,
         dead_letters=dead_letters, brokers=brokers, kafka_options=read_kafka_options(kafka_config, options),
-        reading=reading, until=read_until(until), replays=None,
+        replays=None,
     )  # fmt: skip
     settings = in_bulk(told, batch, tasks)
     kafka.require(settings)
     if dry_run:
-        with session(settings, bulk=True) as spark:
-            preview(spark, settings)
+        with in_a_sentence(), session(settings, bulk=True) as spark, Client(spark, settings) as client:
+            show(counts(client, resolved(client, settings, starting, until)))
         return
-    instance = str(uuid.uuid4())
-    with Control.open(settings, instance) as control, session(settings, bulk=True) as spark, Progress(job) as progress:
+    with one_state(job_address(), variable()) as connection:
+        known = earlier(connection, settings, starting, until)
+    if not is_limited:
+        instance = str(uuid.uuid4())
+        with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
+            load(spark, settings, control, instance)
+        return
+    with session(settings, bulk=True) as spark:
+        load_chosen(spark, settings, known, starting, until, str(why), yes)
+
+
+def load(spark: SparkSession, settings: Settings, control: Control, instance: str) -> Progress:
+    with Progress(settings.job) as progress:
         supervise(
-            lambda: start(spark, settings, control.jdbc, instance), control, settings, progress.say, progress.seen
+            lambda: start(spark, settings, control.jdbc, instance),
+            control,
+            settings,
+            progress.say,
+            progress.seen,
+            partial(from_spark, limits=settings.limits),
         )
         progress.summarize()
+    return progress
+
+
+def load_chosen(
+    spark: SparkSession, settings: Settings, known: Limits | None, starting: str | None, until: str | None, why: str,
+    yes: bool,
+) -> None:  # fmt: skip
+    """What --from and --until choose, if that is agreed to."""
+    with in_a_sentence(), Client(spark, settings) as client:
+        limits = known or resolved(client, settings, starting, until)
+        found = counts(client, limits)
+    show(found)
+    agree(f"Map these {sum(found.values()):,} messages?", yes)
+    chosen = replace(settings, limits=limits)
+    about = {"job": settings.job, "topics": found, **asdict(limits)}
+    instance = str(uuid.uuid4())
+    with operation(_recorder(), "load", why, about) as begun, Control.open(chosen, instance) as control:
+        begun.outcome["messages"] = load(spark, chosen, control, instance).messages
+
+
+def _recorder() -> str:
+    """Who is recorded: whoever METL_DSN names; on a cluster there may be nobody but the job."""
+    postgres = Postgres(Home.from_environment())
+    return postgres.address if postgres.is_elsewhere or postgres.port else postgres.job_address
 
 
 if __name__ == "__main__":

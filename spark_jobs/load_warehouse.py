@@ -12,16 +12,15 @@ from functools import partial
 
 import click
 import psycopg
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from mapper import kafka
 from mapper.control import Control
+from mapper.failures import in_a_sentence
 from mapper.session import session
 from mapper.settings import Settings, read_kafka_options
-from mapper.supervise import first_line, messages, supervise
+from mapper.supervise import supervise
 from metl.errors import BadInput, MetlError
 from warehouse import records
 from warehouse.merge import Merged, merging
@@ -114,14 +113,12 @@ def main(
         )
         if parquet and is_done:
             try:
-                with control.another_line() as line:
+                with in_a_sentence(), control.another_line() as line:
                     for folder, rows in write_parquet(spark, line, control.jdbc, entities, parquet):
                         click.echo(f"{rows:,} rows are in {folder}.")
-            except (Py4JJavaError, PySparkException, psycopg.Error) as error:
-                said = messages(error.java_exception) if isinstance(error, Py4JJavaError) else str(error)
-                raise MetlError(
-                    f"Not all of {parquet} was written: {first_line(said)} The tables are merged."
-                ) from None
+            except (MetlError, psycopg.Error) as error:
+                said = " ".join(str(error).split())
+                raise MetlError(f"Not all of {parquet} was written: {said} The tables are merged.") from None
 
 
 if __name__ == "__main__":

@@ -16,10 +16,13 @@ from pyspark.sql import functions as f
 from map_stream import mapped
 from mapper import kafka, matrix
 from mapper.control import Control
+from mapper.failures import in_a_sentence
 from mapper.kafka import Range
 from mapper.look_up import REASONS
 from mapper.settings import Settings
+from mapper.supervise import TOLD_TO_STOP
 from mapper.take_back import SENT, placed, take_back
+from metl.errors import MetlError
 
 # Messages that one query maps: it keeps its records on disk to count them before they go.
 MOST = 500_000
@@ -53,19 +56,29 @@ def reprocess(
     say: Callable[[str], None],
 ) -> Done:
     """Maps these ranges under the current state, takes back what only the earlier ones sent, and records all that as
-    batches of the job."""
+    batches of the job; an error if it ends before."""
     done = Done()
     control.report("running")
-    # The newest first, here and in a layer: the warehouse takes what a record left out (a value that Debezium did not
-    # find in the log) from older ones that come after it. Those that came before it are forgotten.
-    for number, layer in enumerate(reversed(list(layers(ranges)))):
-        progress, taken_back = _map(spark, settings, control, instance, layer, earlier)
-        control.record(number, progress)
-        control.tend()
-        done.messages += progress["rows_in"]
-        done.taken_back += taken_back
-        undone = f", and {taken_back} records of earlier states taken back" if taken_back else ""
-        say(f"{progress['rows_in']} messages were mapped under state {progress['state']}{undone}.")
+    try:
+        # The newest first, here and in a layer: the warehouse takes what a record left out (a value that Debezium did
+        # not find in the log) from older ones that come after it. Those that came before it are forgotten.
+        for number, layer in enumerate(reversed(list(layers(ranges)))):
+            with in_a_sentence():
+                progress, taken_back = _map(spark, settings, control, instance, layer, earlier)
+            control.record(number, progress)
+            control.tend()
+            done.messages += progress["rows_in"]
+            done.taken_back += taken_back
+            undone = f", and {taken_back} records of earlier states taken back" if taken_back else ""
+            say(f"{progress['rows_in']} messages were mapped under state {progress['state']}{undone}.")
+    except MetlError as error:
+        is_told = TOLD_TO_STOP in str(error)
+        control.report("stopped" if is_told else "failed", None if is_told else str(error))
+        why = f"Job {settings.job} was told to stop." if is_told else f"Job {settings.job} failed: {error}"
+        raise MetlError(
+            f"{why} {done.messages:,} messages were mapped again until then; the same command goes on with what is "
+            "left."
+        ) from None
     control.report("stopped")
     return done
 

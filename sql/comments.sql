@@ -102,7 +102,7 @@ declare
         'outcome',
         'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
         'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
-        'in operations what came of it, null if it did not end or broke off.',
+        'in operations what came of it, with what made it fail; null if it did not end or broke off.',
         'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
         'created_on', 'When it was registered, by the clock of the registry.',
         'modified_on', 'When it was changed last, by the clock of the registry.',

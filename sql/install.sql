@@ -18,6 +18,7 @@
 \ir migrations/013_dead_letters.sql
 \ir migrations/014_initial_loads.sql
 \ir migrations/015_fresh_rows.sql
+\ir migrations/016_loads.sql
 \ir types.sql
 
 -- Taking turns

@@ -36,9 +36,9 @@ def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connec
 
 
 @contextlib.contextmanager
-def one_state(dsn: str) -> Iterator[psycopg.Connection]:
+def one_state(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connection]:
     """To read the matrix with several statements that all see the same state."""
-    with connect(dsn) as connection:
+    with connect(dsn, variable) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
         with _explained(connection, "read METL", "metl_reader"):

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
@@ -32,6 +32,17 @@ class Span:
     def begins_anew(self) -> bool:
         """A topic of this name was deleted and made again: no job can have read what was never there."""
         return self.committed is not None and self.committed > self.latest
+
+
+class Whereabouts(Protocol):
+    """Whoever can be asked where topics begin and end."""
+
+    topics: dict[str, list[int]]
+
+    def span(self, topic: str, partition: int, committed: int | None) -> Span: ...
+
+    def first_since(self, topic: str, partition: int, milliseconds: int) -> int | None:
+        """The first offset from then on; null if nothing came since."""
 
 
 class Broker:
@@ -68,18 +79,17 @@ class Broker:
             if partition not in self.topics.get(topic, [])
         ]
 
-    def at(self, wanted: str, spans: Iterable[Span]) -> Offsets:
-        """earliest, latest, or the first message from a moment on."""
-        found: Offsets = {}
-        begins = None if wanted in ("earliest", "latest") else moment(wanted, "--to").timestamp() * 1000
-        for span in spans:
-            offset = span.earliest if wanted == "earliest" else span.latest
-            if begins is not None:
-                place = TopicPartition(span.topic, span.partition, int(begins))
-                [answer] = self._consumer.offsets_for_times([place], timeout=broker.PATIENCE)
-                offset = answer.offset if answer.offset >= 0 else span.latest
-            found.setdefault(span.topic, {})[span.partition] = offset
-        return found
+    def first_since(self, topic: str, partition: int, milliseconds: int) -> int | None:
+        try:
+            place = TopicPartition(topic, partition, milliseconds)
+            [answer] = self._consumer.offsets_for_times([place], timeout=broker.PATIENCE)
+            if answer.error is not None:
+                raise KafkaException(answer.error)
+        except KafkaException as error:
+            raise MetlError(
+                f"Kafka does not say where in {topic}, partition {partition} this moment is: {error.args[0].str()}."
+            ) from None
+        return answer.offset if answer.offset >= 0 else None
 
     def _ask(self, place: TopicPartition) -> tuple[int, int]:
         try:
@@ -91,7 +101,19 @@ class Broker:
             ) from None
 
 
-def read_offsets(text: str) -> Offsets:
+def at(kafka: Whereabouts, wanted: str, spans: Iterable[Span], option: str) -> Offsets:
+    """earliest, latest, or the first message from a moment on; `option` is where somebody said it."""
+    found: Offsets = {}
+    begins = None if wanted in ("earliest", "latest") else moment(wanted, option).timestamp() * 1000
+    for span in spans:
+        offset: int | None = span.earliest if wanted == "earliest" else span.latest
+        if begins is not None:
+            offset = kafka.first_since(span.topic, span.partition, int(begins))
+        found.setdefault(span.topic, {})[span.partition] = span.latest if offset is None else offset
+    return found
+
+
+def read_offsets(text: str, option: str) -> Offsets:
     """As Spark writes them: {"topic": {"0": 123}}."""
     try:
         return {
@@ -99,10 +121,10 @@ def read_offsets(text: str) -> Offsets:
             for topic, partitions in json.loads(text).items()
         }
     except (ValueError, AttributeError, TypeError):
-        raise BadInput(f"""--to {text!r} is not as {{"topic": {{"0": 123}}}}.""") from None
+        raise BadInput(f"""{option} {text!r} is not as {{"topic": {{"0": 123}}}}.""") from None
 
 
-def check(wanted: Offsets, kafka: Broker) -> None:
+def check(wanted: Offsets, kafka: Whereabouts, option: str) -> None:
     """An error if something is not there to be read."""
     for topic, partitions in wanted.items():
         if topic not in kafka.topics:
@@ -115,10 +137,10 @@ def check(wanted: Offsets, kafka: Broker) -> None:
             if offset < span.earliest:
                 raise BadInput(
                     f"Offset {offset} of {topic}, partition {partition} is gone: it begins at {span.earliest}. "
-                    "Take that, or --to earliest."
+                    f"Take that, or {option} earliest."
                 )
             if offset > span.latest:
                 raise BadInput(
                     f"Offset {offset} of {topic}, partition {partition} is beyond its end, which is {span.latest}. "
-                    "Take that, or --to latest."
+                    f"Take that, or {option} latest."
                 )

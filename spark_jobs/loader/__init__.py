@@ -1,6 +1,7 @@
 """What a load has beside the mapping.
 
-span      where it begins and ends
-preview   how much that is
+limits    where it begins and ends
+client    who knows where that is in Kafka
+preview   how much it is
 progress  how it goes, and what it did
 """

@@ -50,6 +50,10 @@ class Progress:
         rate = f"{done / self._seconds:,.0f} messages/s" if self._seconds else ""
         self._bar.update(self._task, completed=done, total=done + batch["lag"], rate=rate)
 
+    @property
+    def messages(self) -> int:
+        return self._counts["rows_in"]
+
     def summarize(self) -> None:
         dead = {name: count for name, count in self._counts.items() if not name.startswith("rows_") and count}
         reasons = f" ({', '.join(f'{reason} {count:,}' for reason, count in sorted(dead.items()))})" if dead else ""

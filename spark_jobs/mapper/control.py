@@ -5,6 +5,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -35,7 +36,7 @@ class Control:
         self._connection: psycopg.Connection | None = None
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._reported: tuple[str, str | None] = ("starting", None)
-        self._variable = "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
+        self._variable = variable()
         self.jdbc: dict[str, str] = {}
 
     @classmethod
@@ -43,7 +44,7 @@ class Control:
     def open(cls, settings: Settings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
         """Refuses to start where the job cannot work."""
         _require_folder(settings)
-        control = cls(_address(), settings, instance)
+        control = cls(job_address(), settings, instance)
         control._connect()
         try:
             if needs_marts:
@@ -103,11 +104,13 @@ class Control:
             "replays": self._settings.replays,
             "trigger": self._settings.trigger,
             "pid": os.getpid(),
+            # For its next start, which is to go on with the same.
+            "limits": asdict(self._settings.limits) if self._settings.limits else None,
         }
         try:
             connection.execute(
                 "select metl.start_job(%s, %s, %s, %s)",
-                (self._settings.job, self._checkpoint(), self._instance, json.dumps(about)),
+                (self._settings.job, self._settings.checkpoint_name, self._instance, json.dumps(about)),
             )
         except psycopg.Error as error:
             connection.close()
@@ -116,10 +119,6 @@ class Control:
             raise _explained(error) from None
         self._connection = connection
         self.jdbc = jdbc(connection)
-
-    def _checkpoint(self) -> str:
-        """One name for one folder, however it was given."""
-        return str(self._settings.local_checkpoint or self._settings.checkpoint.rstrip("/"))
 
     def _require_marts(self) -> None:
         assert self._connection is not None
@@ -145,7 +144,12 @@ class Control:
             raise _explained(error) from None
 
 
-def _address() -> str:
+def variable() -> str:
+    """Where somebody says what jobs log in with."""
+    return "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
+
+
+def job_address() -> str:
     postgres = Postgres(Home.from_environment())
     if not postgres.is_elsewhere and not os.environ.get("METL_JOB_DSN") and not postgres.port:
         raise BadInput("There is no database. Set METL_JOB_DSN or METL_DSN, or start a local one: metl up")

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
-from mapper.settings import Settings, Until
+from mapper.settings import Settings
 from metl.errors import MetlError
 
 #: Topic, partition, the first offset, and the one after the last.
@@ -47,7 +47,7 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
         .options(**_options(settings))
         # A pattern: the topics of a checkpoint may grow, but a list of them may not change.
         .option("subscribePattern", _pattern(settings))
-        .option("startingOffsets", settings.starting)
+        .option("startingOffsets", _starting(settings))
         .option("includeHeaders", "true")
         # Offsets that are gone before they were read are an error, never a silent gap.
         .option("failOnDataLoss", "true")
@@ -55,7 +55,9 @@ def read(spark: SparkSession, settings: Settings) -> DataFrame:
         .load()
         .select("key", "value", "topic", "partition", "offset", "timestamp", "headers")
     )
-    return messages if settings.until is None else messages.where(_is_before(settings.until))
+    if settings.limits is None or settings.limits.end is None:
+        return messages
+    return messages.where(_is_before(settings.limits.end))
 
 
 def read_ranges(spark: SparkSession, settings: Settings, ranges: Sequence[Range]) -> DataFrame:
@@ -99,15 +101,17 @@ def write(records: DataFrame, settings: Settings) -> DataStreamWriter:
     return writer.trigger(availableNow=True)
 
 
-def _is_before(until: Until) -> Column:
-    if until.time is not None:
-        return f.unix_millis("timestamp") < until.time
-    offsets = (
-        (topic, partition, end) for topic, ends in (until.offsets or {}).items() for partition, end in ends.items()
-    )
+def _starting(settings: Settings) -> str:
+    """Spark wants to be told of every partition or of none."""
+    first = settings.limits.first if settings.limits else None
+    return settings.starting if first is None else json.dumps(first)
+
+
+def _is_before(ends: dict[str, dict[str, int]]) -> Column:
     is_before = (
         (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") < end)
-        for topic, partition, end in offsets
+        for topic, partitions in ends.items()
+        for partition, end in partitions.items()
     )
     return functools.reduce(Column.__or__, is_before, f.lit(False))
 

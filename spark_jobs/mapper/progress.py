@@ -7,11 +7,12 @@ from typing import Any
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
 from mapper.look_up import REASONS
+from mapper.settings import Limits
 
 PERCENTILES = ("p50", "p90", "p99", "max")
 
 
-def from_spark(progress: StreamingQueryProgress) -> dict[str, Any] | None:
+def from_spark(progress: StreamingQueryProgress, limits: Limits | None = None) -> dict[str, Any] | None:
     """Null if the batch did not run, as when Spark only says that it waits."""
     said = json.loads(progress.json)
     observed = said.get("observedMetrics") or {}
@@ -29,7 +30,7 @@ def from_spark(progress: StreamingQueryProgress) -> dict[str, Any] | None:
         "latency_ms": dict(zip(PERCENTILES, latency, strict=True)) if latency else None,
         "matrix_rows": matrix["rows"],
         "matrix_bytes": matrix["bytes"],
-        **whereabouts(said),
+        **whereabouts(said, limits),
     }
 
 
@@ -39,8 +40,10 @@ def spent(said: dict[str, Any]) -> dict[str, str]:
     return {"began_at": began.isoformat(), "ended_at": ended.isoformat()}
 
 
-def whereabouts(said: dict[str, Any]) -> dict[str, Any]:
-    return {"lag": _lag(said["sources"]), "positions": _positions(said["sources"])}
+def whereabouts(said: dict[str, Any], limits: Limits | None = None) -> dict[str, Any]:
+    """Within the limits of a load: Spark goes through what is beyond, but nothing of it is mapped."""
+    within = limits or Limits()
+    return {"lag": _lag(said["sources"], within), "positions": _positions(said["sources"], within)}
 
 
 def partitions(progress: StreamingQueryProgress) -> int:
@@ -49,32 +52,33 @@ def partitions(progress: StreamingQueryProgress) -> int:
     return sum(len(found) for end in ends for found in end.values())
 
 
-def _positions(sources: list[dict[str, Any]]) -> dict[str, dict[str, list[int | None]]]:
+def _positions(sources: list[dict[str, Any]], limits: Limits) -> dict[str, dict[str, list[int | None]]]:
     """For each partition that moved: the first offset read, null if it is read for the first time, and the first one
     not read."""
     found: dict[str, dict[str, list[int | None]]] = {}
     for source in sources:
         before = source.get("startOffset") or {}
         for topic, partitions in (source.get("endOffset") or {}).items():
-            for partition, end in partitions.items():
-                start = before.get(topic, {}).get(partition)
+            for partition, reached in partitions.items():
+                start = before.get(topic, {}).get(partition, limits.first_of(topic, partition))
+                end = limits.cut(topic, partition, reached)
                 if end > (start or 0):
                     found.setdefault(topic, {})[partition] = [start, end]
     return found
 
 
-def _lag(sources: list[dict[str, Any]]) -> int:
+def _lag(sources: list[dict[str, Any]], limits: Limits) -> int:
     """How many messages were there and not read when the batch ended."""
-    return sum(map(_behind, sources))
+    return sum(_behind(source, limits) for source in sources)
 
 
-def _behind(source: dict[str, Any]) -> int:
+def _behind(source: dict[str, Any], limits: Limits) -> int:
     end = source.get("endOffset") or {}
     average = (source.get("metrics") or {}).get("avgOffsetsBehindLatest")
-    if average is not None:
+    if average is not None and limits.end is None:
         return round(float(average) * sum(map(len, end.values())))
     return sum(
-        max(0, latest - end.get(topic, {}).get(partition, 0))
+        max(0, limits.cut(topic, partition, latest) - end.get(topic, {}).get(partition, 0))
         for topic, partitions in (source.get("latestOffset") or {}).items()
         for partition, latest in partitions.items()
     )

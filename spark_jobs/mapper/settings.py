@@ -15,11 +15,20 @@ NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
 @dataclass(frozen=True)
-class Until:
-    """Where a load ends, before the end of its topics: a time in milliseconds since 1970, or offsets."""
+class Limits:
+    """What a load reads of each partition, as somebody said it and as offsets; null where nothing was said."""
 
-    time: int | None = None
-    offsets: dict[str, dict[str, int]] | None = None
+    said_from: str | None = None
+    said_until: str | None = None
+    first: dict[str, dict[str, int]] | None = None
+    end: dict[str, dict[str, int]] | None = None
+
+    def first_of(self, topic: str, partition: str) -> int | None:
+        return (self.first or {}).get(topic, {}).get(partition)
+
+    def cut(self, topic: str, partition: str, offset: int) -> int:
+        """No further than the end; nothing is read of partitions that came later."""
+        return offset if self.end is None else min(offset, self.end.get(topic, {}).get(partition, 0))
 
 
 @dataclass(frozen=True)
@@ -41,7 +50,7 @@ class Settings:
     #: What a load tells Spark's Kafka source and sink beside all that.
     reading: dict[str, str] | None = None
     writing: dict[str, str] | None = None
-    until: Until | None = None
+    limits: Limits | None = None
     #: Whether it reads what others write: records of entities.
     reads_entities: bool = False
 
@@ -72,6 +81,11 @@ class Settings:
                     f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "
                     "it would read its own records for ever. Make it narrower."
                 )
+
+    @property
+    def checkpoint_name(self) -> str:
+        """One name for one folder, however it was given."""
+        return str(self.local_checkpoint or self.checkpoint.rstrip("/"))
 
     @property
     def local_checkpoint(self) -> Path | None:

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any, NoReturn
 
-from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException, IllegalArgumentException, StreamingQueryException
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
 from mapper.control import Control
+from mapper.failures import first_line, messages
 from mapper.look_up import HALT
 from mapper.progress import from_spark, partitions
 from mapper.session import task_slots
@@ -27,8 +27,6 @@ LOOK = 0.5
 TOLD_TO_STOP = "was told to stop."
 #: Around a sentence that somebody has to read before the job can go on.
 REFUSED = "METL-REFUSED "
-#: Around the one that matters in what Spark makes of a failure.
-SAID = "METL-SAID "
 AWAY = "FAILED_JDBC.CONNECTION"
 REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
 # What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
@@ -211,24 +209,6 @@ def _causes(query: StreamingQuery) -> str:
     """Spark's words and those of what made it fail, the innermost first."""
     found = query._jsq.exception()
     return messages(found.get()) if found.isDefined() else ""
-
-
-def messages(cause: JavaObject | None) -> str:
-    messages: list[str] = []
-    kinds: list[str] = []
-    while cause is not None and len(messages) < 20:
-        messages.insert(0, str(cause.getMessage()))
-        kinds.append(cause.getClass().getSimpleName())
-        cause = cause.getCause()
-    # Some say nothing but by their names. One word, which is not taken for a sentence.
-    return "\n".join([*messages, ",".join(kinds)])
-
-
-def first_line(text: str) -> str:
-    """That says something: "Connection refused" does not say whose."""
-    text = text.split(SAID)[1] if SAID in text else text
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return next((line for line in lines if len(line.split()) > 3), next(iter(lines), "no reason was given"))[:300]
 
 
 def _halted(failure: str) -> str:

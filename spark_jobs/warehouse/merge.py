@@ -10,9 +10,10 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import DataFrame, SparkSession
 
 from mapper.control import Control
+from mapper.failures import SAID, first_line, messages
 from mapper.session import see_functions
 from mapper.settings import Settings
-from mapper.supervise import REFUSED, SAID, first_line, messages
+from mapper.supervise import REFUSED
 from metl.errors import MetlError
 from warehouse import records
 

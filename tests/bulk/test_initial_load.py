@@ -26,8 +26,9 @@ class World:
     state: int
 
     def load(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "metl", "initial-load", *words, "--source", self.source_dsn]
-        return subprocess.run(command, env={**os.environ, "METL_DSN": self.dsn}, text=True, capture_output=True)
+        command = [sys.executable, "-m", "metl", "initial-load", *words]
+        given = {"METL_DSN": self.dsn, "METL_SOURCE_DSN": self.source_dsn}
+        return subprocess.run(command, env=os.environ | given, text=True, capture_output=True)
 
     def loaded(self) -> dict[str, object]:
         done = self.load("person", "--schema", SCHEMA, "--why", "a test", "--yes", "--json")

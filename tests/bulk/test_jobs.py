@@ -150,7 +150,7 @@ def test_dbt_models_over_it(place: Place, tmp_path: Path) -> None:
 
 
 def test_a_dry_run_counts(place: Place) -> None:
-    shown = load(place, "dry", "--dry-run", "--until", json.dumps({f"{place.name}.customer": {"0": 10}}))
+    shown = load(place, "dry", "--dry-run", "--until", json.dumps({f"{place.name}.customer": {"0": 10, "1": 0}}))
     assert f"{place.name}.customer" in shown
     assert " 10" in shown
     assert not place.job("dry")
@@ -170,9 +170,10 @@ def test_a_table_altered_by_hand_stops_the_job(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("load", "--topics", "x", "--from", "yesterday"), "neither a time"),
-        (("load", "--topics", "x", "--from", "{1}"), "--from is no JSON"),
-        (("load", "--topics", "x", "--until", '{"x": [1]}'), "is not offsets"),
+        (("load", "--topics", "x", "--from", "yesterday"), "--from 'yesterday' is no moment"),
+        (("load", "--topics", "x", "--from", "{1}"), "--from '{1}' is not as"),
+        (("load", "--topics", "x", "--until", '{"x": [1]}'), "is not as"),
+        (("load", "--topics", "x", "--from", "2h"), "Give the reason with --why"),
         (("load", "--topics", "cdm.*"), "Make it narrower"),
         (("warehouse", "--duration", "0"), "take 1 to 86400"),
         (("warehouse", "--parquet", "lake"), "Give --available-now, too"),

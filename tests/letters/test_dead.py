@@ -230,6 +230,22 @@ def test_one_collector_at_a_time(story: Story) -> None:
     assert story.place.job("collect")["status"] == "stopped"
 
 
+def test_options_choose_only_letters_that_wait(story: Story) -> None:
+    """Three were sent by themselves and mapped; one failed again and waits."""
+    before = {position: letter["replays"] for position, letter in story.letters().items()}
+    words = ("--why", "those that wait", "--replays", story.place.replays, "--yes")
+    done = run(story.place, "dead", "replay", "--reason", "unknown_version", *words)
+    assert done.returncode == 2 and "None of these 3 letters waits" in done.stderr
+    done = run(story.place, "dead", "replay", "--topic", f"{story.place.name}.*", *words, "--json")
+    assert json.loads(done.stdout)["sent"] == 1, done.stderr
+    done = run(story.place, "dead", "replay", "--topic", f"{story.place.name}.*", *words, "--force")
+    assert done.returncode == 2 and "None of these 4 letters waits" in done.stderr
+    done = run(story.place, "dead", "replay", str(story.letters()["shop 1"]["letter"]), *words, "--json")
+    assert json.loads(done.stdout)["sent"] == 1, done.stderr
+    after = {position: letter["replays"] for position, letter in story.letters().items()}
+    assert after == before | {"shop 1": before["shop 1"] + 1, "shop 2": before["shop 2"] + 1}
+
+
 def test_no_letter_is_sent_for_ever(story: Story) -> None:
     done = story.done["too often"]
     assert done.returncode == 2
@@ -249,11 +265,12 @@ def test_what_is_given_up_leaves_a_trace(story: Story) -> None:
 
 
 def test_letters_that_are_not_there(story: Story) -> None:
+    known = str(story.letters()["shop 1"]["letter"])
     for words, sentence in (
         (["show", "999"], "There is no dead letter 999."),
         (["replay", "--why", "x", "--reason", "malfomed"], "Did you mean 'malformed'?"),
         (["replay", "--why", "x"], "Say which letters"),
-        (["replay", "--why", " ", "--reason", "unknown_version", "--yes"], "Nobody said why"),
+        (["replay", "--why", " ", known, "--yes"], "Nobody said why"),
         (["list", "--since", "yesterday"], "--since 'yesterday' is no moment"),
     ):
         done = run(story.place, "dead", *words)

@@ -28,7 +28,7 @@ class Shop:
     environment: dict[str, str]
 
     def snapshot(self, *words: str) -> subprocess.CompletedProcess[str]:
-        given = [*METL, "snapshot", *words, "--why", "a test", "--source", self.database]
+        given = [*METL, "snapshot", *words, "--why", "a test"]
         return subprocess.run(given, env=self.environment, text=True, capture_output=True, timeout=120)
 
 
@@ -52,7 +52,7 @@ def shop(parts: Source, connect: str, registry: str, kafka: str, database: str) 
     )
     assert not hears(settings)
     debezium.create(connect, prefix, settings)
-    given = {"METL_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
+    given = {"METL_DSN": database, "METL_SOURCE_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
     yield Shop(database, prefix, os.environ | given)
     debezium.delete(connect, prefix)
     debezium.drop_slot(database, prefix)

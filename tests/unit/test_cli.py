@@ -41,6 +41,25 @@ def test_a_wrong_word_is_a_sentence_and_exit_code_2(words: list[str], sentence: 
     assert sentence in result.stderr
 
 
+@pytest.mark.parametrize("words", [["initial-load", "person", "--schema", "shop.customer"], ["snapshot", "shop", "t"]])
+@pytest.mark.parametrize(
+    "address", ["postgresql://me:hidden@127.0.0.1:1/shop", "host=127.0.0.1 port=1 password=hidden"]
+)
+def test_a_password_on_the_command_line_is_refused(words: list[str], address: str) -> None:
+    result = metl(*words, "--why", "a test", "--source", address)
+    assert result.exit_code == 2
+    assert "--source has a password" in result.stderr and "Set METL_SOURCE_DSN" in result.stderr
+    assert "hidden" not in result.output
+
+
+@pytest.mark.parametrize("words", [["initial-load", "person", "--schema", "shop.customer"], ["snapshot", "shop", "t"]])
+def test_a_password_is_taken_from_the_environment(words: list[str], tmp_path: Path) -> None:
+    """Both go on, and miss the local stack."""
+    nowhere = {"METL_HOME": str(tmp_path), "METL_DSN": "", "METL_CONNECT": ""}
+    result = metl(*words, "--why", "a test", METL_SOURCE_DSN="postgresql://me:hidden@127.0.0.1:1/shop", **nowhere)
+    assert "Start a local one with `metl up" in result.stderr
+
+
 @pytest.mark.parametrize("part", ["kafka", "connect"])
 def test_no_java_is_a_sentence_and_exit_code_2(part: str, tmp_path: Path) -> None:
     result = metl("up", part, METL_HOME=str(tmp_path / "home"), JAVA_HOME=str(tmp_path))

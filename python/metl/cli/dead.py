@@ -123,7 +123,7 @@ def show(letter: int, as_json: bool) -> None:
 @dead.command()
 @click.argument("letters", type=int, nargs=-1)
 @filters
-@click.option("--force", is_flag=True, help="Also those that were sent --most times, or given up.")
+@click.option("--force", is_flag=True, help="Also those sent --most times, and of LETTERS those given up.")
 @most_option
 @replays_option
 @why_option
@@ -137,10 +137,11 @@ def replay(
     """Send dead letters through the mapper again: LETTERS, or those that the options choose.
 
     They keep their bytes and their position. A letter that fails again comes back with its new reason; of one that
-    is mapped nothing is heard, so that its status stays "sent". Needs a member of metl_steward.
+    is mapped nothing is heard, so that its status stays "sent". The options choose only letters that wait, with
+    status "dead". Needs a member of metl_steward.
     """
     with one_state(address()) as connection:
-        found = named(connection, letters, **wanted)
+        found = named(connection, letters, status=None if letters else "dead", **wanted)
     kept = [letter for letter in found if not letter["is_purged"] and (force or letter["status"] != "given_up")]
     able = [letter for letter in kept if force or letter["replays"] < most]
     left = len(kept) - len(able)
@@ -162,6 +163,9 @@ def replay(
         sent = 0
         for begin in range(0, len(able), BATCH):
             numbers = [letter["letter"] for letter in able[begin : begin + BATCH]]
+            if not letters:
+                # The collector, or somebody else, may have sent or given up some of them since they were shown.
+                numbers = [letter["letter"] for letter in chosen(connection, letters=numbers, status="dead")]
             arguments = [numbers, operation, None if force else most]
             sent += sender.send(rows(connection, "select * from metl.send_letters(%s, %s, %s)", arguments))
             # Only now: what Kafka does not have was not sent.

@@ -72,6 +72,7 @@ def _run(
     # Only now: what is wrong with a command is said without Spark.
     from map_again import under
     from mapper.control import jdbc
+    from mapper.failures import in_a_sentence
     from mapper.session import session
     from mapper.settings import Settings, read_kafka_options
 
@@ -81,7 +82,7 @@ def _run(
     )  # fmt: skip
     with connect(address()) as connection:
         reading = jdbc(connection)
-    with session(settings, bulk=True) as spark:
+    with in_a_sentence(), session(settings, bulk=True) as spark:
         old, new = (outcomes(under(spark, settings, reading, state, ranges), settings.prefix) for state in states)
         return compare(old, new, examples)
 

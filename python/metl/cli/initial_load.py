@@ -9,6 +9,7 @@ from rich.progress import Progress
 
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
+from metl.cli.source import source_option
 from metl.database import address, connect, one_change, one_state
 from metl.errors import BadInput, MetlError
 from metl.initial_load import Choice, Feed, feeds, named_table, table_of
@@ -20,9 +21,7 @@ TOPICS = "select topic from metl.topics where schema = %s order by topic"
 @click.command(short_help="Rows of a table into the warehouse, by SQL.")
 @click.argument("entity")
 @click.option("--schema", required=True, help="Of which schema the table is; its newest version says what is mapped.")
-@click.option(
-    "--source", envvar="METL_SOURCE_DSN", required=True, help="The database of the table [env: METL_SOURCE_DSN]."
-)
+@source_option("The database of the table", required=True)
 @click.option("--table", "name", help="The table, if the schema's name does not say so.")
 @click.option("--topic", help="Where the messages of its rows are, if several topics have this schema.")
 @why_option

@@ -16,7 +16,7 @@ from metl.cli.display import console, print_json, table
 from metl.database import address, one_change, one_state
 from metl.errors import BadInput
 from metl.nearest import nearest
-from metl.positions import Broker, check, read_offsets
+from metl.positions import Broker, at, check, read_offsets
 
 config_option = click.option(
     "--kafka-config", envvar="METL_KAFKA_CONFIG", help="File of Kafka client properties [env: METL_KAFKA_CONFIG]."
@@ -162,15 +162,15 @@ def _target(
     if offset is not None:
         target = {str(topic): {int(partition or 0): offset}}
     elif str(wanted).lstrip().startswith("{"):
-        target = read_offsets(str(wanted))
+        target = read_offsets(str(wanted), "--to")
         if strange := [name for name in target if name not in before]:
             raise BadInput(f"This job does not read topic {strange[0]!r}.{nearest(strange[0], before)}")
     else:
         spans = [
             span for span in kafka.spans(before) if topic in (None, span.topic) and partition in (None, span.partition)
         ]
-        target = kafka.at(str(wanted), spans)
-    check(target, kafka)
+        target = at(kafka, str(wanted), spans, "--to")
+    check(target, kafka, "--to")
     return target
 
 

@@ -1,6 +1,5 @@
 """metl reprocess: maps again what outdated cells have mapped."""
 
-import json
 import sys
 import uuid
 from dataclasses import asdict
@@ -11,8 +10,9 @@ from rich.markup import escape
 from metl import broker, resources
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
-from metl.database import address, one_change, one_state
+from metl.database import address, one_state
 from metl.home import Home
+from metl.operations import operation
 from metl.outdated import Outdated, earlier, left_behind, outdated, still_there
 from metl.positions import Broker
 from metl.stack.part import Say
@@ -65,17 +65,16 @@ def reprocess(
     for entity, most in behind.items():
         click.echo(f"Up to {most:,} records of {entity} are taken back: they are not mapped to it any more.", err=True)
     agree(f"Map {count:,} messages again?", yes)
-    with one_change(address()) as connection:
-        about = json.dumps({"since_state": since_state, **plan})
-        [(operation,)] = connection.execute("select metl.begin_operation('reprocess', %s, %s)", (why, about)).fetchall()
-    done = _run(ranges, states, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
-    with one_change(address()) as connection:
-        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps(done)))
+    with operation(address(), "reprocess", why, {"since_state": since_state, **plan}) as begun:
+        done = _run(
+            ranges, states, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json)
+        )
+        begun.outcome.update(done)
     if as_json:
-        print_json({"operation": operation, **plan, "mapped": done["messages"], "taken_back": done["taken_back"]})
+        print_json({"operation": begun.number, **plan, "mapped": done["messages"], "taken_back": done["taken_back"]})
     else:
         undone = f", and {done['taken_back']:,} records taken back" if done["taken_back"] else ""
-        click.echo(f"{done['messages']:,} messages were mapped again{undone}, as operation {operation}.")
+        click.echo(f"{done['messages']:,} messages were mapped again{undone}, as operation {begun.number}.")
 
 
 def _run(
@@ -88,6 +87,7 @@ def _run(
     import map_again
     from mapper import kafka
     from mapper.control import Control
+    from mapper.failures import in_a_sentence
     from mapper.session import session
     from mapper.settings import Settings, read_kafka_options
 
@@ -99,7 +99,7 @@ def _run(
     kafka.require(settings)
     instance = str(uuid.uuid4())
     wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
-    with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
+    with Control.open(settings, instance) as control, in_a_sentence(), session(settings, bulk=True) as spark:
         return asdict(map_again.reprocess(spark, settings, control, instance, wanted, states, say))
 
 

@@ -8,6 +8,7 @@ from rich.markup import escape
 from metl import broker, debezium
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
+from metl.cli.source import source_option
 from metl.database import address, one_change
 from metl.errors import BadInput
 from metl.home import Home
@@ -18,9 +19,7 @@ from metl.stack.connect import Connect
 @click.command(short_help="Ask Debezium to read whole tables again.")
 @click.argument("connector")
 @click.argument("tables", nargs=-1, required=True)
-@click.option(
-    "--source", envvar="METL_SOURCE_DSN", help="The source database, to say how many rows [env: METL_SOURCE_DSN]."
-)
+@source_option("The source database, to say how many rows")
 @click.option("--enable", is_flag=True, help="Let the connector hear signals first, if it does not: it starts again.")
 @why_option
 @yes_option

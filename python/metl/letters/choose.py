@@ -40,15 +40,23 @@ def chosen(connection: psycopg.Connection, **wanted: Any) -> list[dict[str, Any]
     return rows(connection, CHOSEN, given)
 
 
-def named(connection: psycopg.Connection, letters: tuple[int, ...], **wanted: str | None) -> list[dict[str, Any]]:
-    """By their numbers or else by something; an error if there are none."""
+def named(
+    connection: psycopg.Connection, letters: tuple[int, ...], *, status: str | None = None, **wanted: str | None
+) -> list[dict[str, Any]]:
+    """By their numbers or else by something, and only those of a status, if any; an error if there are none."""
     if bool(letters) == any(wanted.values()):
         raise BadInput("Say which letters: by their numbers, or by --topic, --reason, --schema, --ref or --since.")
-    found = chosen(connection, **wanted, letters=list(letters) or None)
+    found = chosen(connection, **wanted, status=status, letters=list(letters) or None)
     known = {letter["letter"] for letter in found}
     if missing := [letter for letter in letters if letter not in known]:
         raise BadInput(f"There is no dead letter {missing[0]}. See those that there are with: metl dead list")
     if not found:
+        others = chosen(connection, **wanted) if status else []
+        if others:
+            raise BadInput(
+                f"None of these {len(others)} letters waits: they were sent or given up. Name one by its number to "
+                "send it all the same; see them with: metl dead list"
+            )
         raise BadInput(f"There are no such dead letters.{_hint(connection, wanted)}")
     return found
 

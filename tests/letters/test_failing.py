@@ -1,0 +1,105 @@
+"""What fails while messages are mapped again is a sentence, and recorded as what came of it."""
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from pyspark.sql import SparkSession
+
+import map_again
+from mapper.control import Control, jdbc
+from mapper.failures import in_a_sentence
+from mapper.settings import Settings
+from metl.errors import MetlError
+from tests.letters.commands import run
+from tests.live.job import run as run_mapper
+from tests.live.running import Place, State, build_marts, key, produce, row
+
+pytestmark = pytest.mark.timeout(600)
+
+ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name")]
+COUNT = 3
+NOBODY = "127.0.0.1:1"
+# As for a cluster far away, but nobody waits minutes to hear that it does not answer.
+IMPATIENT = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000", "max.block.ms": "2000"}
+
+
+@dataclass
+class Shop:
+    place: Place
+    topic: str
+    before: State
+
+    def settings(self, job: str, brokers: str) -> Settings:
+        return Settings(
+            topics="x", job=job, checkpoint=str(self.place.folder / job), brokers=brokers, prefix=self.place.prefix,
+            dead_letters=self.place.dead, replays=None, kafka_options=IMPATIENT,
+        )  # fmt: skip
+
+    @contextlib.contextmanager
+    def control(self, settings: Settings, instance: str) -> Iterator[Control]:
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("METL_JOB_DSN", self.place.job_dsn)
+            with Control.open(settings, instance) as control:
+                yield control
+
+    @property
+    def ranges(self) -> list[tuple[str, int, int, int]]:
+        return [(self.topic, 0, 0, COUNT)]
+
+
+@pytest.fixture(scope="module")
+def shop(place: Place, session: SparkSession) -> Shop:
+    """Messages that were mapped with cells that have changed since."""
+    topic = place.topic("shop", 1)
+    place.call("add_schema_version", topic, 1, ATTRIBUTES, {"global_id": 1})
+    place.call("add_entity_version", "person", 1, [{"name": "label", "type": "string"}])
+    before = place.call("set_block", topic, 1, "person", 1, {"label": "id"})
+    build_marts(place.dsn, place.folder)
+    produce(place.kafka, [(topic, key(number), row(1, id=number, name="x" * 2000)) for number in range(COUNT)])
+    run_mapper(session, place, rf"{place.name}\..*", job="map")
+    place.call("set_block", topic, 1, "person", 1, {"label": "name"})
+    return Shop(place, topic, before)
+
+
+def test_kafka_that_does_not_answer(shop: Shop, session: SparkSession) -> None:
+    settings, instance = shop.settings("away", NOBODY), str(uuid.uuid4())
+    with shop.control(settings, instance) as control, pytest.raises(MetlError) as failed:
+        map_again.reprocess(session, settings, control, instance, shop.ranges, print)
+    assert str(failed.value).startswith("Job away failed: ") and "goes on with what is left" in str(failed.value)
+    assert "\n" not in str(failed.value)
+    job = shop.place.job("away")
+    assert job["status"] == "failed" and job["reason"] in str(failed.value)
+
+
+def test_comparing_states_while_kafka_does_not_answer(shop: Shop, session: SparkSession) -> None:
+    with psycopg.connect(shop.place.job_dsn) as connection:
+        reading = jdbc(connection)
+    with pytest.raises(MetlError) as failed, in_a_sentence():
+        list(map_again.under(session, shop.settings("diff", NOBODY), reading, shop.before, shop.ranges))
+    assert "\n" not in str(failed.value) and str(failed.value).endswith(".")
+
+
+def test_being_told_to_stop(shop: Shop, session: SparkSession) -> None:
+    settings, instance = shop.settings("told", shop.place.kafka), str(uuid.uuid4())
+    with shop.control(settings, instance) as control:
+        assert run(shop.place, "jobs", "stop", "told").returncode == 0
+        with pytest.raises(MetlError, match=r"Job told was told to stop\. 0 messages were mapped again until then"):
+            map_again.reprocess(session, settings, control, instance, shop.ranges, print)
+    assert shop.place.job("told")["status"] == "stopped"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("reprocess", "--since-state", "0", "--why", "a test", "--yes"),
+        ("diff-replay", "--state", "0", "--state", "1", "--topic", "x"),
+        ("offsets", "reset", "map", "--to", "2h", "--why", "a test"),
+    ],
+)
+def test_commands_say_that_kafka_does_not_answer(shop: Shop, words: tuple[str, ...]) -> None:
+    done = run(shop.place, *words, METL_KAFKA=NOBODY)
+    assert done.returncode == 1 and "Kafka does not answer" in done.stderr
