@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
 import map_again
@@ -17,11 +19,13 @@ from metl.errors import MetlError
 from tests.letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, State, build_marts, key, produce, row
+from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
 
 ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name")]
-COUNT = 3
+# One: of several that are too large for their topic, Kafka's producer splits the batch again and again, without end.
+COUNT = 1
 NOBODY = "127.0.0.1:1"
 # As for a cluster far away, but nobody waits minutes to hear that it does not answer.
 IMPATIENT = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000", "max.block.ms": "2000"}
@@ -90,6 +94,23 @@ def test_being_told_to_stop(shop: Shop, session: SparkSession) -> None:
         with pytest.raises(MetlError, match=r"Job told was told to stop\. 0 messages were mapped again until then"):
             map_again.reprocess(session, settings, control, instance, shop.ranges, [], print)
     assert shop.place.job("told")["status"] == "stopped"
+
+
+def test_what_made_it_fail_is_recorded(shop: Shop) -> None:
+    """The topic of the entity takes no record of this size."""
+    prefix = f"small-{shop.place.name}."
+    small = NewTopic(f"{prefix}person", 1, 1, config={"max.message.bytes": "1000"})
+    admin = AdminClient({"bootstrap.servers": shop.place.kafka})
+    admin.create_topics([small])[small.topic].result(30)
+    words = ("--since-state", str(shop.before), "--why", "a test", "--yes")
+    topics = ("--prefix", prefix, "--dead-letters", shop.place.dead)
+    done = run_apart(shop.place, "reprocess", *words, *topics, patience=240)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert "Error: Job reprocess failed: " in done.stderr and "larger than" in done.stderr
+    [operation] = shop.place.rows("select * from metl.operations where kind = 'reprocess'")
+    assert operation["ended_at"] is not None
+    assert operation["outcome"]["failed"] in done.stderr
+    assert shop.place.job("reprocess")["status"] == "failed"
 
 
 @pytest.mark.parametrize(
