@@ -214,6 +214,9 @@ def test_jobs_start_and_tell_how_they_are(database: str) -> None:
     with psycopg.connect(database, autocommit=True) as connection, member(connection, "metl_job") as job:
         for each in JOB:
             call(job, *each)
+            if each[0] == "open_warehouse":
+                [(staged,)] = job.execute("select metl.open_warehouse('map')").fetchall()
+                job.execute(f"insert into warehouse.{staged} (entity) values ('order')".encode())
         found = job.execute("select job, status, running, rows_in from metl.jobs").fetchall()
         assert found == [("map", "stopping", True, 1)]
         assert len(job.execute("select * from metl.job_batches").fetchall()) == 1
