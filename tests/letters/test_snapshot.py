@@ -11,7 +11,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from metl import debezium
+from metl.capture import connectors
+from metl.capture.publication import drop_slot
+from metl.capture.settings import postgres_source
 from metl.errors import BadInput
 from metl.snapshot import check, hears
 from tests import topics
@@ -40,7 +42,7 @@ def shop(parts: Source, connect: str, registry: str, kafka: str, database: str) 
         connection.execute("insert into customer select n, 'name ' || n from generate_series(1, 3) as n")
         connection.execute("analyze customer")
     host, port = parts.seen_by_connect("postgres")
-    settings = debezium.postgres_source(
+    settings = postgres_source(
         prefix=prefix,
         host=host,
         port=port,
@@ -51,11 +53,11 @@ def shop(parts: Source, connect: str, registry: str, kafka: str, database: str) 
         registry="http://{}:{}".format(*parts.seen_by_connect("registry")),
     )
     assert not hears(settings)
-    debezium.create(connect, prefix, settings)
+    connectors.create(connect, prefix, settings)
     given = {"METL_DSN": database, "METL_SOURCE_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
     yield Shop(database, prefix, os.environ | given)
-    debezium.delete(connect, prefix)
-    debezium.drop_slot(database, prefix)
+    connectors.delete(connect, prefix)
+    drop_slot(database, prefix)
 
 
 def test_all_rows_come_once_more(shop: Shop, kafka: str) -> None:

@@ -14,7 +14,10 @@ import yaml
 from psycopg.conninfo import conninfo_to_dict
 from pyspark.sql import SparkSession
 
-from metl import debezium, rest
+from metl import rest
+from metl.capture import connectors
+from metl.capture.publication import drop_slot
+from metl.capture.settings import postgres_source
 from tests import topics
 from tests.live.conftest import session as session
 from tests.live.job import run
@@ -75,7 +78,7 @@ def topic(parts: Source, connect: str, kafka: str, model: Model) -> Iterator[str
         service.execute(f"create table kinds (id int primary key, {columns})".encode())
         service.execute("alter table kinds replica identity full")
         service.execute(f"insert into kinds values (1, {first})".encode())
-        settings = debezium.postgres_source(
+        settings = postgres_source(
             prefix=prefix,
             host=host,
             port=port,
@@ -85,7 +88,7 @@ def topic(parts: Source, connect: str, kafka: str, model: Model) -> Iterator[str
             tables=["public.kinds"],
             registry="http://{}:{}".format(*parts.seen_by_connect("registry")),
         )
-        debezium.create(connect, prefix, settings)
+        connectors.create(connect, prefix, settings)
         made = f"{prefix}.public.kinds"
         try:
             # Read by the snapshot; what follows comes from the log.
@@ -97,8 +100,8 @@ def topic(parts: Source, connect: str, kafka: str, model: Model) -> Iterator[str
             service.execute("delete from kinds where id = 2")
             yield made
         finally:
-            debezium.delete(connect, prefix)
-            debezium.drop_slot(model.owner, prefix)
+            connectors.delete(connect, prefix)
+            drop_slot(model.owner, prefix)
 
 
 def test_every_mapped_message_is_as_the_published_schema_says(

@@ -10,7 +10,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from metl import debezium, rest
+from metl import rest
+from metl.capture import connectors
+from metl.capture.publication import drop_slot
+from metl.capture.settings import postgres_source
 from tests import topics
 from tests.parts import Source
 
@@ -33,7 +36,7 @@ def shop(parts: Source, connect: str, registry: str, database: str) -> Iterator[
     made = Shop(database, f"{prefix}.public.customer")
     made.execute("create table customer (id int primary key, name text, note text)")
     host, port = parts.seen_by_connect("postgres")
-    settings = debezium.postgres_source(
+    settings = postgres_source(
         prefix=prefix,
         host=host,
         port=port,
@@ -43,10 +46,10 @@ def shop(parts: Source, connect: str, registry: str, database: str) -> Iterator[
         tables=["public.customer"],
         registry="http://{}:{}".format(*parts.seen_by_connect("registry")),
     )
-    debezium.create(connect, prefix, settings)
+    connectors.create(connect, prefix, settings)
     yield made
-    debezium.delete(connect, prefix)
-    debezium.drop_slot(database, prefix)
+    connectors.delete(connect, prefix)
+    drop_slot(database, prefix)
 
 
 def test_a_row_change_arrives_with_its_registry_id(shop: Shop, kafka: str, registry: str) -> None:

@@ -15,7 +15,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from metl import debezium, rest
+from metl import rest
+from metl.capture import connectors
+from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack.postgres import ADMIN, Postgres
 from tests import topics
@@ -83,7 +85,7 @@ def leave_a_trace(addresses: dict[str, str], passwords: Path) -> None:
     with psycopg.connect(addresses["METL_DSN"]) as connection:
         connection.execute("create table trace (id int primary key)")
         connection.execute("insert into trace values (1)")
-    settings = debezium.postgres_source(
+    settings = postgres_source(
         prefix="kill",
         host=str(server["host"]),
         port=int(str(server["port"])),
@@ -93,7 +95,7 @@ def leave_a_trace(addresses: dict[str, str], passwords: Path) -> None:
         tables=["public.trace"],
         registry=addresses["METL_REGISTRY"],
     )
-    debezium.create(addresses["METL_CONNECT"], "kill", settings)
+    connectors.create(addresses["METL_CONNECT"], "kill", settings)
     assert captured(addresses, 1) == [1]
 
 

@@ -4,7 +4,9 @@ import click
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from metl import debezium
+from metl.capture import connectors
+from metl.capture.publication import await_published
+from metl.capture.settings import postgres_source
 from metl.database import address, connect
 from metl.errors import BadInput
 from metl.home import Home
@@ -44,7 +46,7 @@ def _capture(connection: psycopg.Connection, prefix: str, tables: tuple[str, ...
     info = connection.info
     if reference is None and (postgres.is_elsewhere or info.user != OWNER):
         raise BadInput(f"Say with --password where Kafka Connect finds the password of {info.user}, as ${{file:…:…}}.")
-    settings = debezium.postgres_source(
+    settings = postgres_source(
         prefix=prefix,
         host=info.host,
         port=info.port,
@@ -54,8 +56,8 @@ def _capture(connection: psycopg.Connection, prefix: str, tables: tuple[str, ...
         tables=tables,
         registry=registry.address,
     )
-    debezium.create(worker.address, prefix, settings)
-    debezium.await_published(connection, prefix, tables)
+    connectors.create(worker.address, prefix, settings)
+    await_published(connection, prefix, tables)
 
 
 def _require(connection: psycopg.Connection, tables: tuple[str, ...]) -> None:

@@ -5,7 +5,9 @@ import json
 import click
 from rich.markup import escape
 
-from metl import broker, debezium
+from metl import broker
+from metl.capture import connectors
+from metl.capture.settings import signals
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
 from metl.cli.source import source_option
@@ -37,7 +39,7 @@ def snapshot(
     connect = Connect(Home.from_environment())
     if not connect.is_elsewhere and not connect.port:
         raise BadInput("There is no Kafka Connect yet. Start a local one with `metl up connect`, or set METL_CONNECT.")
-    settings = debezium.config(connect.address, connector)
+    settings = connectors.config(connect.address, connector)
     check(settings, connector, tables)
     if not hears(settings) and not enable:
         raise BadInput(
@@ -55,9 +57,9 @@ def snapshot(
         about = json.dumps({"connector": connector, "tables": rows})
         [(operation,)] = connection.execute("select metl.begin_operation('snapshot', %s, %s)", (why, about)).fetchall()
     if not hears(settings):
-        settings |= debezium.signals(settings["topic.prefix"], broker.address())
+        settings |= signals(settings["topic.prefix"], broker.address())
         broker.make_topic(broker.settings(kafka_config), settings["signal.kafka.topic"])
-        debezium.create(connect.address, connector, settings)
+        connectors.create(connect.address, connector, settings)
     signal = ask(broker.settings(kafka_config), settings, tables)
     with one_change(address()) as connection:
         connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"signal": signal})))

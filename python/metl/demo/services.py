@@ -6,7 +6,9 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from metl import debezium
+from metl.capture import connectors
+from metl.capture.publication import await_published
+from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack import parts
 
@@ -45,7 +47,7 @@ class Service:
     def capture(self) -> None:
         """Lets Debezium read the change log of its tables, those that are new included."""
         server = conninfo_to_dict(self.dsn)
-        settings = debezium.postgres_source(
+        settings = postgres_source(
             prefix=self.name,
             host=str(server["host"]),
             port=int(str(server["port"])),
@@ -55,9 +57,9 @@ class Service:
             tables=[f"public.{table}" for table in self.tables],
             registry=self._registry,
         )
-        debezium.create(self._connect, self.name, settings)
+        connectors.create(self._connect, self.name, settings)
         with psycopg.connect(self.dsn) as connection:
-            debezium.await_published(connection, self.name, (f"public.{table}" for table in self.tables))
+            await_published(connection, self.name, (f"public.{table}" for table in self.tables))
 
     def add_table(self, table: str, columns: str) -> None:
         self.execute(f"create table {table} ({columns})")
