@@ -120,10 +120,25 @@ def write_private(file: Path, text: str) -> None:
 
 
 def free_port(preferred: int, taken: set[str]) -> int:
-    for port in [preferred, *random.sample(SPARE_PORTS, 100)]:
+    """The preferred port or else a random one, within METL_PORTS where that is set."""
+    ports = port_range()
+    first = [preferred] if ports is SPARE_PORTS or preferred in ports else []
+    candidates = [*first, *random.sample(ports, min(100, len(ports)))]
+    for port in candidates:
         if str(port) not in taken and is_free(port):
             return port
-    raise BadInput(f"Neither port {preferred} nor a hundred others tried are free on 127.0.0.1.")
+    raise BadInput(f"None of {len(candidates)} ports tried, {candidates[0]} first, are free on 127.0.0.1.")
+
+
+def port_range() -> range:
+    """METL_PORTS=21000-21999 keeps two stacks that start at the same moment from choosing the same port."""
+    given = os.environ.get("METL_PORTS")
+    if not given:
+        return SPARE_PORTS
+    first, _, last = given.partition("-")
+    if not (is_port(first) and is_port(last) and int(first) <= int(last)):
+        raise BadInput(f"METL_PORTS={given} is not a range of ports. Set it to two numbers, such as 21000-21999.")
+    return range(int(first), int(last) + 1)
 
 
 def is_port(text: str) -> bool:

@@ -50,6 +50,19 @@ def test_a_wrong_port_is_named(home: Home, monkeypatch: pytest.MonkeyPatch, valu
         home.choose_port("kafka", preferred=9092)
 
 
+def test_ports_are_chosen_from_a_range(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("METL_PORTS", "21000-21009")
+    home.choose_port("kafka", preferred=9092)
+    assert 21000 <= home.port("kafka") <= 21009
+
+
+@pytest.mark.parametrize("value", ["21000", "21009-21000", "a-b", "0-10", "-"])
+def test_a_wrong_range_of_ports_is_named(home: Home, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv("METL_PORTS", value)
+    with pytest.raises(BadInput, match=f"METL_PORTS={value} is not a range of ports"):
+        home.choose_port("kafka", preferred=9092)
+
+
 @pytest.mark.parametrize("value", [b"soon", b"99999", b"\xff\xfe"])
 def test_a_spoilt_ports_file_is_named(home: Home, value: bytes) -> None:
     home.directory()

@@ -135,6 +135,7 @@ Environment:
   METL_POSTGRES_PORT, METL_KAFKA_PORT, METL_KAFKA_CONTROLLER_PORT,
   METL_REGISTRY_PORT, METL_REGISTRY_MANAGEMENT_PORT, METL_CONNECT_PORT
                  ports of the local ones (default: a free one, remembered)
+  METL_PORTS     range from which free ports are chosen, such as 21000-21999
 """
 
 
