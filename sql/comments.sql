@@ -35,6 +35,9 @@ declare
         'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is; '
         'in operations what was done.',
         'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
+        'likely_renames',
+        'What looks like a rename that would spare such cells: attribute, renamed_to and a score from 0.5 to 1.',
+        'renames', 'What it was confirmed with as renamed: {"old": "new"}.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
         'confirmed_at', 'When somebody took note of it.',
@@ -48,7 +51,7 @@ declare
         'refs', 'By what messages will name the version.',
         'ref', 'What messages carry to name the version.',
         'change', 'gained or lost.',
-        'policy', 'auto, confirm or freeze.',
+        'policy', 'auto, confirm or freeze; in column_policies keep or clear.',
         'set_by', 'Who set it.',
         'set_at', 'When it was set.'
     ) || jsonb_build_object(
@@ -65,7 +68,8 @@ declare
         'instance', 'One run of the job, from its start to its end.',
         'about', 'What the job or the operation tells about itself; no secrets.',
         'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
-        'dead (it waits), sent (again, and has not come back since) or given_up.',
+        'dead (it waits), sent (again, and has not come back since) or given_up. Of a connector: running, paused, stopped, '
+        'restarting, unassigned, failed or unreachable.',
         'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
         'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
         'started_at', 'When the current instance began.',
@@ -82,8 +86,14 @@ declare
         'dead', 'Messages that became dead letters: in job_batches by reason, in jobs in all since the current instance began.',
         'dead_by_reason', 'The dead letters since the current instance began, by reason.',
         'rows_per_second', 'Messages that came in the last batch, for each second that it took.',
-        'latency_ms', 'From the time in the message until it was sent, of one in eight, in milliseconds: p50, p90, p99 and max; '
-        'in jobs of the last batch in which messages came.',
+        'latency_ms', 'From the time in the message until it was sent, in milliseconds, of one in eight of those that came '
+        'while the job ran: p50, p90, p99 and max; in jobs of the last batch in which such messages came.',
+        'behind_ms', 'How long ago the newest message that the batch read had come, in milliseconds; in jobs null where '
+        'nothing waits.',
+        'rows_in_ever', 'Messages that came to any instance.',
+        'rows_out_ever', 'Messages that were sent by any instance.',
+        'rows_filtered_ever', 'Messages that map nothing, on purpose, of all instances.',
+        'dead_ever', 'Messages that became dead letters in any instance.',
         'matrix_rows', 'Column sets that the batch held in memory.',
         'matrix_bytes', 'How large they were.',
         'lag', 'Messages that had come but were not read yet, when the batch ended.',
@@ -103,7 +113,7 @@ declare
         'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
         'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
         'in operations what came of it, with what made it fail; null if it did not end or broke off.',
-        'problem', 'Why it is unreadable or a conflict, or why the last try failed.',
+        'problem', 'Why it is unreadable or a conflict, or why the last try failed; of a connector what is wrong with it.',
         'created_on', 'When it was registered, by the clock of the registry.',
         'modified_on', 'When it was changed last, by the clock of the registry.',
         'seen_at', 'When it was seen first.',
@@ -113,8 +123,22 @@ declare
         'read_until', 'Moment up to which everything is known, by the clock of the registry.',
         'read_at', 'When that was found out.'
     ) || jsonb_build_object(
+        'connector', 'Name of the connector on Kafka Connect.',
+        'connect_url', 'Address of that Kafka Connect.',
+        'prefix', 'What the names of its topics begin with.',
+        'way_out', 'What mends the problem.',
+        'tasks', 'Its tasks, with the state of each and the first cause of its failure.',
+        'tables', 'Tables that it captures, as schema.table.',
+        'slot', 'Replication slot that it reads, in the source database.',
+        'behind_bytes', 'WAL that the source has written and the connector has not confirmed yet; null if nobody could look.',
+        'wal_bytes', 'WAL that the source keeps because of the slot; null if nobody could look.',
+        'last_event_at', 'When the newest message of its tables came into Kafka.',
+        'reported_at', 'When somebody looked last.'
+    ) || jsonb_build_object(
         'letter', 'Number of the dead letter.',
         'letters', 'How many dead letters.',
+        'is_behind', 'Whether it is not the plan itself, but waits for its turn behind it.',
+        'is_rejected', 'Whether its plan was rejected, and it was not taken up again (metl.retry_registry_versions).',
         'partition', 'Partition of the topic.',
         'message_offset', 'Offset of the message in its partition.',
         'message_at', 'Time in the message, if known.',
@@ -175,6 +199,8 @@ comment on constraint notice_kind on metl.notice is 'What Auto-Update, and readi
 comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
 comment on constraint policy_kind on metl.policy is
 'auto does it, confirm asks before losing cells, freeze changes nothing.';
+comment on constraint column_policy_kind on metl.column_policy is
+'keep leaves values that nothing feeds any more as they are, clear makes them null.';
 comment on constraint waiting_plan_kind on metl.waiting_plan is
 'Versions that come may wait; a deletion is its own confirmation.';
 comment on constraint waiting_plan_decision on metl.waiting_plan is 'Null while it waits.';
@@ -196,6 +222,10 @@ comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Eac
 comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
 comment on constraint job_status on metl.job is
 'halted waits for somebody, failed broke off, stopped was told to; the others go on.';
+comment on constraint connector_status on metl.connector is
+'The states of Kafka Connect, the worst of connector and tasks, and unreachable where Connect does not answer.';
+comment on constraint connector_tasks_is_an_array on metl.connector is 'A connector has any number of tasks.';
+comment on constraint connector_problem_has_a_way_out on metl.connector is 'Nobody is left alone with a problem.';
 comment on constraint operation_kind on metl.operation is 'What people do to streams.';
 comment on constraint operation_says_why on metl.operation is 'Whoever finds the trace wants to know.';
 comment on constraint operation_about_is_an_object on metl.operation is

@@ -19,6 +19,9 @@
 \ir migrations/014_initial_loads.sql
 \ir migrations/015_fresh_rows.sql
 \ir migrations/016_loads.sql
+\ir migrations/017_connectors.sql
+\ir migrations/018_decisions.sql
+\ir migrations/019_progress.sql
 \ir types.sql
 
 -- Taking turns
@@ -66,20 +69,26 @@
 \ir functions/set_policy.sql
 \ir functions/policy_of.sql
 \ir views/policies.sql
+\ir functions/set_column_policy.sql
+\ir views/column_policies.sql
 \ir private/column_plan.sql
 \ir private/row_plan.sql
 \ir private/end_plans.sql
+\ir functions/cast_effect.sql
 \ir private/block_plan.sql
 \ir private/run.sql
 \ir private/summary.sql
 \ir private/tell.sql
 \ir private/must_wait.sql
+\ir private/likely_renames.sql
 \ir private/wait.sql
+\ir private/rename_attributes.sql
 \ir private/decide.sql
 \ir views/notices.sql
 \ir views/plans.sql
 \ir functions/confirm_notices.sql
 \ir functions/plan_schema_version.sql
+\ir functions/plan_renames.sql
 \ir functions/plan_schema_version_end.sql
 \ir functions/plan_entity_version.sql
 \ir functions/plan_entity_version_end.sql
@@ -141,6 +150,10 @@
 \ir functions/stop_job.sql
 \ir views/jobs.sql
 
+-- Connectors: how change data capture goes
+\ir functions/report_connectors.sql
+\ir views/connectors.sql
+
 -- Dead letters, and what is done to streams by hand
 \ir functions/begin_operation.sql
 \ir functions/end_operation.sql
@@ -153,14 +166,18 @@
 \ir functions/give_up_letters.sql
 \ir functions/letter_payload.sql
 \ir views/dead_letters.sql
+\ir views/waiting_versions.sql
 
 -- States
 \ir views/states.sql
 \ir views/schema_changes.sql
+\ir private/decompaction_at.sql
 \ir functions/decompaction_at.sql
 \ir functions/diff.sql
 \ir private/topics_at.sql
+\ir private/column_sets_at.sql
 \ir functions/matrix_at.sql
+\ir private/message_versions_at.sql
 \ir functions/outdated.sql
 
 -- Search
@@ -169,6 +186,7 @@
 \ir functions/search.sql
 \ir views/progressions.sql
 \ir functions/progression.sql
+\ir private/unfed.sql
 \ir functions/coverage.sql
 
 -- The warehouse: entities as tables
@@ -179,9 +197,11 @@
 \ir private/truncate_tables.sql
 \ir private/arrange_batch.sql
 \ir private/read_record.sql
+\ir private/describe_warehouse.sql
 \ir private/merge_statements.sql
 \ir private/merge_batch.sql
 \ir private/shape_warehouse.sql
+\ir functions/clear_columns.sql
 \ir functions/forget_warehouse_table.sql
 \ir functions/forget_positions.sql
 \ir functions/open_warehouse.sql

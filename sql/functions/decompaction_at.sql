@@ -13,35 +13,6 @@ begin
             message = format('There is no state %s.', coalesce(decompaction_at.state::text, 'null')),
             hint = format('The states are 0 to %s.', metl.current_state());
     end if;
-    return query
-    with run as (
-        select
-            block.block_id, block.entity_id, block.entity_version, block.version,
-            lead(block.version) over (
-                partition by block.schema_id, block.entity_id, block.entity_version order by block.version
-            ) as next_version
-        from metl.block
-        where
-            block.since <= decompaction_at.state
-            and (block.until > decompaction_at.state or block.until is null)
-    )
-    select schema.name, attribute.version, entity.name, run.entity_version, attribute.name, target.name
-    from run
-    inner join metl.cell on run.block_id = cell.block_id
-    inner join metl.attribute_version as attribute
-        on
-            cell.attribute_id = attribute.attribute_id
-            and attribute.version >= run.version
-            and (attribute.version < run.next_version or run.next_version is null)
-    inner join metl.schema_version as live
-        on
-            attribute.schema_id = live.schema_id
-            and attribute.version = live.version
-            and live.added <= decompaction_at.state
-            and (live.deleted > decompaction_at.state or live.deleted is null)
-    inner join metl.schema on attribute.schema_id = schema.schema_id
-    inner join metl.entity on run.entity_id = entity.entity_id
-    inner join metl.entity_attribute_version as target
-        on cell.entity_attribute_id = target.entity_attribute_id and run.entity_version = target.version;
+    return query select * from metl._decompaction_at(decompaction_at.state);
 end $$;
 comment on function metl.decompaction_at(bigint) is 'Every 1 of the matrix as it was in a state.';

@@ -17,7 +17,8 @@ begin
         raise exception using
             errcode = 'object_not_in_prerequisite_state',
             message = format('The mapping of schema %L to entity %L is frozen.', _frozen, entity),
-            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'').', _frozen, entity);
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl policy set`).',
+                          _frozen, entity);
     end if;
     _state := metl._advance('delete_entity_version', metl._summary(null, null, entity, version, array(
         select planned from metl._row_end(entity, version) as planned

@@ -20,6 +20,9 @@ begin
             message = format('Table warehouse.%I is still there.', _known.name),
             hint = 'Drop or rename it first: what is in it is yours.';
     end if;
+    delete from metl.warehouse_clearing as clearing
+    using metl.warehouse_column as known
+    where clearing.entity_attribute_id = known.entity_attribute_id and known.entity_id = _known.entity_id;
     delete from metl.warehouse_column where entity_id = _known.entity_id;
     delete from metl.warehouse_truncate where entity_id = _known.entity_id;
     delete from metl.warehouse_table where entity_id = _known.entity_id;

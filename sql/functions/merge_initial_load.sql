@@ -8,6 +8,9 @@ declare
     _table text;
     -- In milliseconds, as messages say it: of those that are newer than the rows, and only of those, the rows give way.
     _at constant bigint := floor(extract(epoch from at) * 1000);
+    _columns constant text[] := array(
+        select name from unnest(columns) as name where name <> all(metl._warehouse_cleared(entity, schema))
+    );
     _count bigint;
 begin
     -- One that the caller has made might bring functions of the caller's along, which must not run with our rights.
@@ -32,8 +35,8 @@ begin
             _version = excluded._version, _kept = null%3$s
          where excluded._at > old._at',
         _table,
-        (select string_agg(format(', %I', name), '') from unnest(columns) as name),
-        (select string_agg(format(', %1$I = excluded.%1$I', name), '') from unnest(columns) as name)
+        (select string_agg(format(', %I', name), '') from unnest(_columns) as name),
+        (select string_agg(format(', %1$I = excluded.%1$I', name), '') from unnest(_columns) as name)
     ) using source, _at, metl.current_state(), version, schema;
     get diagnostics _count = row_count;
     drop table pg_temp.initial_load;

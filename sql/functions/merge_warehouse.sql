@@ -45,6 +45,7 @@ begin
     select known.* into strict _made
     from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
     where named.name = merge_warehouse.entity;
+    perform metl._warehouse_clear(_made.entity_id);
     if
         _kinds @> '[{"op": "t"}]'
         or exists (select from metl.warehouse_truncate as known where known.entity_id = _made.entity_id)

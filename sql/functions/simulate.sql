@@ -5,18 +5,12 @@ as $$
 declare
     _schema_id int := metl._require_schema(schema);
     _next int := 1 + (select max(v.version) from metl.schema_version as v where v.schema_id = _schema_id);
-    _attributes jsonb := attributes;
 begin
-    -- Some carry all their former names along, as registries have them.
-    if exists (
-        select from jsonb_array_elements(case jsonb_typeof(attributes) when 'array' then attributes else '[]' end) as each
-        where jsonb_typeof(each.value -> 'renamed_from') = 'array'
-    ) then
-        _attributes := metl._settle_renames(schema, _next, attributes);
-    end if;
     return query
     select cell.*
-    from metl.plan_schema_version(simulate.schema, _next, _attributes) as cell
+    from metl.plan_schema_version(
+        simulate.schema, _next, metl._settle_draft(simulate.schema, _next, attributes)
+    ) as cell
     where cell.fate = 'lost' and cell.reason <> 'frozen';
 end $$;
 comment on function metl.simulate(text, jsonb) is

@@ -33,7 +33,8 @@ end $$;
 comment on type metl._given_attribute is 'An attribute as somebody asks for it, validated.';
 comment on type metl._known_attribute is 'An attribute of a neighbouring version.';
 comment on type metl.planned_cell is
-'What an update does to one cell: fate is kept, lost, gained or suggested, reason says why.';
+'What an update does to one cell: fate is kept, lost, gained or suggested; reason says why, and of one that is gained '
+'whether its values may not fit.';
 comment on type metl._cell_fate is 'The same with the ids.';
 comment on type metl._block_content is
 'What one block is to contain: pairs {attribute_id, entity_attribute_id} by ascending attribute_id; '

@@ -9,6 +9,7 @@ declare
     _fresh metl._given_attribute[];
     _used metl.schema_version;
     _plan metl._cell_fate[];
+    _likely_renames jsonb;
     _state bigint;
     _schema_id int;
 begin
@@ -26,10 +27,13 @@ begin
     perform metl._read_refs(schema, version, refs);
 
     _plan := array(select planned from metl._column_plan(schema, version, _fresh) as planned);
+    _likely_renames := metl._sparing_renames(schema, version, _fresh, _plan);
     if approved is not null then
         perform metl._refuse_new_losses(_plan, approved);
     elsif metl._must_wait(_plan) then
-        return metl._wait('schema_version', schema, version, attributes, refs, _plan);
+        return metl._wait(
+            'schema_version', schema, version, attributes, refs, _plan, likely_renames => _likely_renames
+        );
     end if;
     _state := metl._advance('add_schema_version', metl._summary(schema, version, null, null, _plan));
     _schema_id := metl._insert_schema_version(_state, schema, version, _fresh);
@@ -45,7 +49,7 @@ begin
         -- A block that is carried over whole is part of the run already.
         having bool_or(cell.fate = 'lost')
     ));
-    perform metl._tell(_state, _plan);
+    perform metl._tell(_state, _plan, likely_renames => _likely_renames);
     return _state;
 end $$;
 comment on function metl._add_schema_version(text, int, jsonb, jsonb, jsonb) is

@@ -22,7 +22,18 @@ as $$
             select a.name from metl.entity_attribute_version as a
             where a.entity_attribute_id = cell.entity_attribute_id and a.version = change.entity_version
         ),
-        cell.fate, case cell.fate when 'lost' then 'edited' end
+        cell.fate,
+        case cell.fate
+            when 'lost' then 'edited'
+            when 'gained' then (
+                select format('%s to %s: %s', source.type, target.type, metl.cast_effect(source.type, target.type))
+                from metl.attribute as source
+                inner join metl.entity_attribute as target on target.entity_attribute_id = cell.entity_attribute_id
+                where
+                    source.attribute_id = cell.attribute_id
+                    and metl.cast_effect(source.type, target.type) in ('may not fit', 'no cast')
+            )
+        end
     from change
     cross join lateral (
         select

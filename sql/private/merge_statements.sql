@@ -15,6 +15,7 @@ declare
     _declared text;
     -- Columns that a record of this kind leaves as they are.
     _left text[] := '{}';
+    _cleared constant text[] := metl._warehouse_cleared(entity, schema);
     _kept text;
     _select text;
 begin
@@ -33,10 +34,13 @@ begin
             string_agg(read.declared, ', ' order by cell.name)
         into _cells, _made, _attributes, _declared
         from metl._warehouse_cells(entity, state, schema, version) as cell
-        cross join lateral metl._warehouse_read(cell.attribute, cell.source_type, cell.type, cell.target) as read;
+        cross join lateral metl._warehouse_read(cell.attribute, cell.source_type, cell.type, cell.target) as read
+        where cell.name <> all(_cleared);
     end if;
     if op = 'u' then
-        _left := array(select unnest(metl._warehouse_brought(entity, schema)) except select unnest(_cells) order by 1);
+        _left := array(
+            select unnest(metl._warehouse_brought(entity, schema)) except select unnest(_cells || _cleared) order by 1
+        );
     end if;
     is_whole := _left = '{}';
     kept := format('select exists (select from warehouse.%I where _kept is not null)', _table);

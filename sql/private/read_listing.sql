@@ -8,8 +8,8 @@ as $$
         case
             -- Keys, what METL publishes itself, what is not published yet, and what describes no messages.
             when found.artifact like '%-key' or found."group" = 'metl.cdm' or found.state = 'DRAFT' then 'passed over'
-            -- Debezium's heartbeats are no rows.
-            when found.artifact like '\_\_debezium-heartbeat.%' then 'passed over'
+            -- Debezium's heartbeats and what it tells of snapshots are no rows.
+            when found.artifact like any (array['\_\_debezium-heartbeat.%', 'metl.notifications.%']) then 'passed over'
             when found.type not in ('KCONNECT', 'JSON', 'AVRO', 'PROTOBUF') then 'passed over'
             else 'pending'
         end,

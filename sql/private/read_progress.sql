@@ -15,7 +15,8 @@ begin
         end;
     end if;
     if _wrong is null and (batch < 0 or least(
-        _read.rows_in, _read.rows_out, _read.rows_filtered, _read.matrix_rows, _read.matrix_bytes, _read.lag
+        _read.rows_in, _read.rows_out, _read.rows_filtered, _read.matrix_rows, _read.matrix_bytes, _read.lag,
+        _read.behind_ms
     ) < 0) then
         _wrong := 'nothing can be counted below 0';
     end if;
@@ -30,7 +31,7 @@ begin
                 coalesce(batch::text, 'null'), job, coalesce(_wrong, 'it has no number')
             ),
             hint = 'Give {"state", "began_at", "ended_at", "rows_in", "rows_out", "rows_filtered", '
-                '"dead": {"reason": 1}, "latency_ms": {"p50": 1}, "matrix_rows", "matrix_bytes", "lag", '
+                '"dead": {"reason": 1}, "latency_ms": {"p50": 1}, "matrix_rows", "matrix_bytes", "lag", "behind_ms", '
                 '"positions": {"topic": {"0": [0, 1]}}}; all from "dead" on may be missing.';
     end if;
     _read.dead := coalesce(_read.dead, '{}');
@@ -59,7 +60,7 @@ as $$
             from jsonb_object_keys(progress) as given (key)
             where given.key not in (
                 'state', 'began_at', 'ended_at', 'rows_in', 'rows_out', 'rows_filtered',
-                'dead', 'latency_ms', 'matrix_rows', 'matrix_bytes', 'lag', 'positions'
+                'dead', 'latency_ms', 'matrix_rows', 'matrix_bytes', 'lag', 'behind_ms', 'positions'
             )
             union all
             select format('%I must be an object, but it is %s', given.key, left(given.value::text, 60))

@@ -68,7 +68,9 @@ as $$
             when octet_length(attribute) > 63 then null
             when
                 name in ('org.apache.kafka.connect.data.decimal', 'io.debezium.data.variablescaledecimal')
-                or (metl._warehouse_type(target) = 'jsonb' and target <> 'json') then format('%I json', attribute)
+                -- A JSON document comes as text; a list or a structure of Connect's does not.
+                or (metl._warehouse_type(target) = 'jsonb' and target <> 'json' and type <> 'json')
+                then format('%I json', attribute)
             else format('%I text', attribute)
         end,
         case

@@ -7,7 +7,6 @@ declare
     _id int;
     _version int;
     _known metl.warehouse_table;
-    _column record;
 begin
     select known.entity_id, version.version into _id, _version
     from metl.entity as known
@@ -22,6 +21,9 @@ begin
     select known.* into _known from metl.warehouse_table as known where known.entity_id = _id;
     if _known.entity_version = _version then
         perform metl._warehouse_check(entity);
+        if _known.described is distinct from metl.current_state() then
+            perform metl._describe_warehouse(entity);
+        end if;
         return _known.name;
     end if;
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse', 0));
@@ -36,19 +38,7 @@ begin
         'comment on table warehouse.%I is %L', _known.name,
         format('Entity %s, version %s: a row for each key of each source.', entity, _version)
     );
-    for _column in
-        select own.name, own.description from metl._warehouse_own() as own
-        union all
-        select known.name, concat_ws(' ', 'Attribute ' || quote_ident(shape.attribute) || '.', shape.description)
-        from metl._warehouse_shape(entity) as shape
-        inner join metl.warehouse_column as known using (entity_attribute_id)
-        union all
-        select known.name, format('No longer part of the entity since version %s.', _version)
-        from metl.warehouse_column as known
-        where known.entity_id = _id and known.retired
-    loop
-        execute format('comment on column warehouse.%I.%I is %L', _known.name, _column.name, _column.description);
-    end loop;
+    perform metl._describe_warehouse(entity);
     return _known.name;
 end $$;
 comment on function metl._shape_warehouse(text) is

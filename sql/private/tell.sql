@@ -1,13 +1,18 @@
-create or replace function metl._tell(state bigint, plan metl._cell_fate[], is_known boolean default false) returns void
+create or replace function metl._tell(
+    state bigint, plan metl._cell_fate[], is_known boolean default false, likely_renames jsonb default '[]'
+) returns void
 language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
     if exists (select from unnest(plan) as cell where cell.reason is not null) then
-        insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at, confirmed_by)
+        insert into metl.notice (
+            state, kind, schema, version, entity, entity_version, lost, likely_renames, confirmed_at, confirmed_by
+        )
         select
             _tell.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
+            metl._renames_of(told.lost, _tell.likely_renames),
             case when is_known then clock_timestamp() end, case when is_known then session_user end
         from (
             select case when block.is_empty then 'vanished' else 'shrunk' end as kind, block.*
@@ -32,7 +37,7 @@ begin
         from unnest(plan) as cell;
     end if;
 end $$;
-comment on function metl._tell(bigint, metl._cell_fate[], boolean) is
+comment on function metl._tell(bigint, metl._cell_fate[], boolean, jsonb) is
 'Leaves the notices of an update, block by block; whoever made the edit himself knows of it already.';
 
 create or replace function metl._lost_by_block(plan metl._cell_fate[], reasons text[])

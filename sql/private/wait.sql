@@ -12,7 +12,7 @@ comment on function metl._lost(metl._cell_fate[]) is 'The cells that an update l
 
 create or replace function metl._wait(
     kind text, name text, version int, attributes jsonb, refs jsonb, plan metl._cell_fate[],
-    description text default null
+    description text default null, likely_renames jsonb default '[]'
 ) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -22,20 +22,30 @@ declare
     _plan_id bigint;
     _state bigint := metl.current_state();
 begin
-    insert into metl.waiting_plan (kind, name, version, attributes, refs, lost, description)
+    insert into metl.waiting_plan (kind, name, version, attributes, refs, lost, description, likely_renames)
     values (
-        _wait.kind, _wait.name, _wait.version, _wait.attributes, _wait.refs, metl._lost(plan), _wait.description
+        _wait.kind, _wait.name, _wait.version, _wait.attributes, _wait.refs, metl._lost(plan), _wait.description,
+        _wait.likely_renames
     )
     returning plan_id into _plan_id;
-    insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, plan_id)
-    select _state, 'waiting', block.schema, block.version, block.entity, block.entity_version, block.lost, _plan_id
+    insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, plan_id, likely_renames)
+    select
+        _state, 'waiting', block.schema, block.version, block.entity, block.entity_version, block.lost, _plan_id,
+        metl._renames_of(block.lost, _wait.likely_renames)
     from metl._lost_by_block(plan, array['dropped', 'type_changed']) as block;
     raise notice using
         message = format('Version %s of %L waits as plan %s, since it would lose cells.', version, name, _plan_id),
-        hint = format('select metl.confirm_plan(%s) or metl.reject_plan(%s).', _plan_id, _plan_id);
+        hint = format('select metl.confirm_plan(%s) or metl.reject_plan(%s).', _plan_id, _plan_id) || coalesce((
+            select format(
+                ' If it is a rename: select metl.confirm_plan(%s, %L).', _plan_id,
+                jsonb_object_agg(rename.value ->> 'attribute', rename.value ->> 'renamed_to')
+            )
+            from jsonb_array_elements(_wait.likely_renames) as rename
+            having count(*) > 0
+        ), '');
     return _state;
 end $$;
-comment on function metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[], text) is
+comment on function metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[], text, jsonb) is
 'Keeps an update as a plan until somebody confirms or rejects it; no state is consumed.';
 
 create or replace function metl._refuse_to_overtake(kind text, name text, version int) returns void
@@ -59,7 +69,7 @@ begin
             errcode = 'object_not_in_prerequisite_state',
             message = format('Version %s of %L waits as plan %s, so that version %s cannot be added yet.',
                              _waiting.version, name, _waiting.plan_id, version),
-            hint = format('Decide it first: select metl.confirm_plan(%s) or metl.reject_plan(%s).',
+            hint = format('Decide it first: select metl.confirm_plan(%s) or metl.reject_plan(%s) (`metl plans`).',
                           _waiting.plan_id, _waiting.plan_id);
     end if;
 end $$;

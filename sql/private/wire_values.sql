@@ -48,6 +48,29 @@ return format('translate(substr(%s, 2), ''0123456789'', '''') = ''''', value);
 comment on function metl._wire_is_number(text) is
 'SQL for whether a value consists of digits, with perhaps a sign before them.';
 
+-- ISO 8601 counts years with a sign and from a year 0 on, PostgreSQL backwards from 1 BC.
+create or replace function metl._postgres_year(value text) returns text
+language sql immutable
+return case
+    when value ~ '^[+][0-9]' then substr(value, 2)
+    when value ~ '^(-[0-9]|0000-)' then
+        lpad((abs(substring(value from '^-?[0-9]+')::bigint) + 1)::text, 4, '0')
+        || regexp_replace(value, '^-?[0-9]+', '') || ' BC'
+    else value
+end;
+comment on function metl._postgres_year(text) is
+'A date or moment of ISO 8601 as PostgreSQL reads it, also before Christ and after the year 9999.';
+
+create or replace function metl._wire_year(value text) returns text
+language sql immutable
+return format(
+    '(case when left(%1$s, 1) in (''+'', ''-'') or left(%1$s, 5) = ''0000-'' '
+    'then metl._postgres_year(%1$s) else %1$s end)',
+    value
+);
+comment on function metl._wire_year(text) is
+'SQL for a date or moment of ISO 8601 as PostgreSQL reads it; a look at its first letters suffices for most.';
+
 create or replace function metl._wire_moment(value text) returns text
 language sql immutable
 return format(
@@ -85,7 +108,12 @@ as $$
     )
 
     select case
-        when type = 'date' then format('(case when %2$s then date ''epoch'' + %1$s::int else %1$s::date end)', value, is_number)
+        -- Infinite ones are, in Debezium's words, days and moments that PostgreSQL cannot count to.
+        when type = 'date' then format(
+            '(case when not %2$s then %3$s::date when %1$s::int = -2147472692 then date ''infinity'' '
+            'when %1$s::int = -2147472691 then date ''-infinity'' else date ''epoch'' + %1$s::int end)',
+            value, is_number, metl._wire_year(value)
+        )
         when type = 'time' then format(
             '(case when %2$s then case when %3$s = 86400000000 then time ''24:00'' '
             'when %3$s between 0 and 86399999999 then time ''00:00'' + %3$s * interval ''1 microsecond'' '
@@ -95,9 +123,11 @@ as $$
         )
         -- In days and the rest, since an interval is multiplied as a float.
         when type = 'timestamp' then format(
-            '(case when %2$s then timestamptz ''epoch'' + (%3$s) / 86400000000 * interval ''1 day'' '
-            '+ (%3$s) %% 86400000000 * interval ''1 microsecond'' else %4$s::timestamptz end)',
-            value, is_number, microseconds, metl._wire_moment(value)
+            '(case when not %2$s then %4$s::timestamptz when (%3$s) = 9223372036825200000 then timestamptz ''infinity'' '
+            'when (%3$s) = -9223372036832400000 then timestamptz ''-infinity'' '
+            'else timestamptz ''epoch'' + (%3$s) / 86400000000 * interval ''1 day'' '
+            '+ (%3$s) %% 86400000000 * interval ''1 microsecond'' end)',
+            value, is_number, microseconds, metl._wire_year(metl._wire_moment(value))
         )
         when type = 'interval' then format(
             '(case when %2$s then %1$s::bigint * interval ''1 microsecond'' else %1$s::interval end)', value, is_number
@@ -150,6 +180,11 @@ as $$
         when target = 'date' and type = 'timestamp' then format(
             'case when %1$s = date_trunc(''day'', %1$s) then %1$s::date '
             'else metl._does_not_fit(%2$s, ''date'')::date end', it, value
+        )
+        -- A cast would drop the days.
+        when target = 'time' and type = 'interval' then format(
+            'case when %1$s::time::interval = %1$s then %1$s::time else metl._does_not_fit(%2$s, ''time'')::time end',
+            it, value
         )
         when target = 'time' and type = 'timestamp' then format('metl._does_not_fit(%s, ''time'')::time', value)
         when type = target and target <> 'integer' then it

@@ -1,7 +1,7 @@
 create or replace view metl.job_batches as
 select
     job, instance, batch, state, began_at, ended_at, rows_in, rows_out, rows_filtered,
-    dead, latency_ms, matrix_rows, matrix_bytes, lag, positions
+    dead, latency_ms, matrix_rows, matrix_bytes, lag, positions, behind_ms
 from metl.job_batch;
 comment on view metl.job_batches is 'What each batch of each job did.';
 
@@ -32,10 +32,24 @@ select
     latest.matrix_bytes,
     job.about,
     job.checkpoint,
-    job.instance
+    job.instance,
+    case when latest.lag > 0 then latest.behind_ms end as behind_ms,
+    ever.rows_in as rows_in_ever,
+    ever.rows_out as rows_out_ever,
+    ever.rows_filtered as rows_filtered_ever,
+    ever.dead as dead_ever
 from metl.job
 inner join metl.job_instance as total on job.job = total.job and job.instance = total.instance
 cross join metl.clock
+cross join lateral (
+    select
+        sum(each.rows_in)::bigint as rows_in,
+        sum(each.rows_out)::bigint as rows_out,
+        sum(each.rows_filtered)::bigint as rows_filtered,
+        sum((select coalesce(sum(dead.value::bigint), 0) from jsonb_each_text(each.dead) as dead))::bigint as dead
+    from metl.job_instance as each
+    where each.job = job.job
+) as ever
 left join lateral (
     select * from metl.job_batch as batch
     where batch.job = job.job
@@ -49,4 +63,4 @@ left join lateral (
     limit 1
 ) as measured on true;
 comment on view metl.jobs is
-'Every job that was ever started: whether it runs, how far it has come, and what its current instance has done in all.';
+'Every job that was ever started: whether it runs, how far it has come, what its current instance did and all did.';

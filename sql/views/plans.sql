@@ -13,6 +13,8 @@ select
     state,
     refs,
     lost,
-    description
+    description,
+    likely_renames,
+    renames
 from metl.waiting_plan;
 comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';

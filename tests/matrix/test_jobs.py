@@ -203,7 +203,7 @@ def test_batches_are_recorded_once_and_added_up(one: Connection, other: Connecti
     assert (found["rows_per_second"], found["matrix_rows"], found["matrix_bytes"]) == (50, 3, 400)
     with one.cursor(row_factory=dict_row) as cursor:
         rows = cursor.execute("select * from metl.job_batches order by batch").fetchall()
-    wanted = progress(0) | {"job": "map", "instance": FIRST, "batch": 0}
+    wanted = progress(0) | {"job": "map", "instance": FIRST, "batch": 0, "behind_ms": None}
     wanted |= {"began_at": NOON, "ended_at": NOON + timedelta(seconds=2)}
     assert rows[0] == wanted and len(rows) == 2
 
@@ -227,6 +227,26 @@ def test_the_next_instance_counts_from_zero_and_late_batches_are_kept(one: Conne
     record(one, FIRST, 1)
     assert job(one)["rows_in"] == 10
     assert len(one.execute("select * from metl.job_batches").fetchall()) == 3
+
+
+def test_what_all_instances_did_is_added_up_beside_the_last_one(one: Connection) -> None:
+    for number, instance in enumerate((FIRST, SECOND, THIRD)):
+        start(one, instance)
+        if instance != THIRD:
+            record(one, instance, number, dead={"malformed": number, "unknown version": 1})
+    start(one, uuid.UUID(int=4), "another", "/elsewhere")
+    found = job(one)
+    assert [found[name] for name in ("rows_in", "rows_out", "rows_filtered", "dead")] == [0, 0, 0, 0]
+    assert [found[f"{name}_ever"] for name in ("rows_in", "rows_out", "rows_filtered", "dead")] == [20, 14, 2, 3]
+    assert job(one, "another")["dead_ever"] == 0
+
+
+def test_a_job_is_behind_as_long_as_something_waits(one: Connection) -> None:
+    start(one, FIRST)
+    record(one, FIRST, 0, behind_ms=1_454_342, latency_ms=None, lag=900)
+    assert (job(one)["behind_ms"], job(one)["latency_ms"]) == (1_454_342, None)
+    record(one, FIRST, 1, behind_ms=3, lag=0)
+    assert (job(one)["behind_ms"], job(one)["latency_ms"]["p50"]) == (None, 4)
 
 
 def test_jobs_never_wait_for_who_changes_the_matrix(one: Connection, other: Connection) -> None:
@@ -277,6 +297,7 @@ def test_calls_that_make_no_sense_are_refused(connection: Connection, call: str,
         (progress(rows_in="many"), '"many"'),
         (progress(rows_out=1.5), '"1.5"'),
         (progress(lag=-1), "below 0"),
+        (progress(behind_ms=-1), "below 0"),
         (progress(ended_at="noon"), '"noon"'),
         (progress(dead=3), "dead must be an object, but it is 3"),
         (progress(dead={"why": "2"}), "'why' cannot be \"2\""),

@@ -70,6 +70,9 @@ HISTORY: list[tuple[Any, ...]] = [
     ("retry_registry_versions", "payments"),
     ("note_registry_versions", "apicurio", None, [], "2026-01-01", "{1}"),
     ("end_registry_version", 1),
+    ("add_entity_version", "order", 3, attributes("x")),
+    ("set_column_policy", "order", "x", "clear"),
+    ("clear_columns", "order"),
     ("forget_warehouse_table", "order"),
     ("forget_positions", "orders"),
 ]
@@ -102,6 +105,7 @@ COLLECTING: list[tuple[Any, ...]] = [
 OPERATING: list[tuple[Any, ...]] = [
     ("begin_operation", "reset", "a test"),
     ("end_operation", 1),
+    ("report_connectors", "http://here", [{"connector": "shop", "status": "running"}]),
     ("open_initial_load", "order"),
     ("merge_initial_load", "order", "orders", "orders", 2, "2026-01-01", "{x}"),
 ]
@@ -125,6 +129,8 @@ READS: list[tuple[Any, ...]] = [
     ("policy_of", "orders", "order"),
     ("simulate", "orders", attributes("a")),
     ("plan_schema_version", "orders", 3, attributes("a")),
+    ("cast_effect", "string", "boolean"),
+    ("plan_renames", "orders", 3, attributes("a", "bb", "c")),
     ("plan_schema_version_end", "orders", 2),
     ("plan_entity_version", "order", 2, attributes("x")),
     ("plan_entity_version_end", "order", 1),

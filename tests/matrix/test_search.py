@@ -75,9 +75,9 @@ def test_how_a_schema_went_through_its_versions(connection: Connection) -> None:
 
 def test_how_an_entity_is_covered(connection: Connection) -> None:
     assert rows(connection, "select * from metl.coverage('person', 1)") == [
-        ("number", "integer", 1, ["shop"]),
-        ("email", "string", 2, ["bank", "shop"]),
-        ("phone", "string", 0, []),
+        ("number", "integer", 1, ["shop"], ["shop"], [], "keep"),
+        ("email", "string", 1, ["bank"], ["bank", "shop"], [{"schema": "shop", "version": 3, "state": 4}], "keep"),
+        ("phone", "string", 0, [], [], [], "keep"),
     ]
 
 

@@ -25,7 +25,7 @@ select
     entity_attributes.position,
     entity_attributes.type,
     entity_attributes.description,
-    count(ones.schema) > 0 as is_covered,
+    count(newest_versions.schema) > 0 as is_covered,
     count(distinct ones.schema) as schemas,
     count(distinct newest_versions.schema) as schemas_today,
     count(ones.schema) as schema_versions,

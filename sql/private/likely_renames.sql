@@ -1,0 +1,118 @@
+create or replace function metl._bigrams(name text) returns text[]
+language sql immutable
+as $$
+    select array(
+        select distinct substr(letters.text, place, 2)
+        from (
+            select coalesce(
+                nullif(lower(regexp_replace(_bigrams.name, '[[:punct:][:space:]]', '', 'g')), ''), _bigrams.name
+            ) as text
+        ) as letters
+        cross join generate_series(1, greatest(length(letters.text) - 1, 1)) as place
+    )
+$$;
+comment on function metl._bigrams(text) is
+'The pairs of letters that follow each other in a name, whatever its case and underscores.';
+
+create or replace function metl._likely_renames(schema text, version int, fresh metl._given_attribute[])
+returns table (attribute text, renamed_to text, score numeric)
+language sql stable
+as $$
+    with known as (
+        select s.schema_id, metl._live_version_before(s.schema_id, _likely_renames.version) as before
+        from metl.schema as s
+        where s.name = _likely_renames.schema
+    ),
+    matched as materialized (
+        select * from metl._match_schema_attributes(_likely_renames.schema, _likely_renames.version, fresh)
+    ),
+    lower_version as (
+        select
+            old.name, old.source_type, identity.type, old.position,
+            exists (select from matched where matched.previous_name = old.name) as goes_on
+        from known
+        inner join metl.attribute_version as old on known.schema_id = old.schema_id and known.before = old.version
+        inner join metl.attribute as identity on old.attribute_id = identity.attribute_id
+    ),
+    -- How many that go on stand before it tells the place, whatever else came and went.
+    gone as materialized (
+        select placed.*, metl._bigrams(placed.name) as bigrams
+        from (
+            select *, count(*) filter (where goes_on) over (order by position) as place from lower_version
+        ) as placed
+        where not placed.goes_on
+    ),
+    come as materialized (
+        select placed.*, metl._bigrams(placed.name) as bigrams
+        from (
+            select
+                each.name, each.source_type, each.type, each.position,
+                matched.id is null and matched.previous_name is null as is_new,
+                count(*) filter (where matched.previous_name is not null) over (order by each.position) as place
+            from unnest(fresh) as each
+            inner join matched on each.name = matched.name
+        ) as placed
+        where placed.is_new
+    ),
+    pair as (
+        select
+            gone.name as attribute, come.name as renamed_to, abs(gone.position - come.position) as distance,
+            2.0 * (
+                select count(*) from unnest(gone.bigrams) as bigram where bigram = any(come.bigrams)
+            ) / (cardinality(gone.bigrams) + cardinality(come.bigrams)) as likeness,
+            case
+                when gone.place <> come.place then 0
+                -- One that is dropped at the end and one that is added stand at the same place, too.
+                when gone.place = (select count(*) from lower_version where goes_on) then 0.5
+                else 1
+            end as is_in_place,
+            case when gone.source_type = come.source_type then 1 else 0.95 end as same_type
+        from gone
+        inner join come on gone.type = come.type
+    ),
+    scored as (
+        -- Either is a reason of its own, and neither is a proof.
+        select *, round((1 - (1 - 0.9 * likeness) * (1 - 0.6 * is_in_place)) * same_type, 2) as score from pair
+    ),
+    ranked as (
+        select
+            scored.*,
+            row_number() over (partition by attribute order by score desc, distance, renamed_to) as of_old,
+            row_number() over (partition by renamed_to order by score desc, distance, attribute) as of_new
+        from scored
+    )
+    select ranked.attribute, ranked.renamed_to, ranked.score
+    from ranked
+    where ranked.of_old = 1 and ranked.of_new = 1 and ranked.score >= 0.5
+    order by ranked.score desc, ranked.attribute
+$$;
+comment on function metl._likely_renames(text, int, metl._given_attribute[]) is
+'Which attributes that are gone in a new version look renamed: to one of the same generalized type that came, by '
+'name and place; score from 0.5 to 1.';
+
+create or replace function metl._renames_of(lost jsonb, likely_renames jsonb) returns jsonb
+language sql immutable
+as $$
+    select coalesce(jsonb_agg(rename.value order by rename.nth), '[]')
+    from jsonb_array_elements(likely_renames) with ordinality as rename (value, nth)
+    where lost @> jsonb_build_array(jsonb_build_object('attribute', rename.value -> 'attribute'))
+$$;
+comment on function metl._renames_of(jsonb, jsonb) is 'Those likely renames that would spare some of these cells.';
+
+create or replace function metl._sparing_renames(
+    schema text, version int, fresh metl._given_attribute[], plan metl._cell_fate[]
+) returns jsonb
+language plpgsql stable
+set search_path = pg_catalog, pg_temp
+as $$
+begin
+    -- Most versions lose nothing, and need no guess.
+    if not exists (select from unnest(plan) as cell where cell.reason = 'dropped') then
+        return '[]';
+    end if;
+    return metl._renames_of(metl._lost(plan), coalesce((
+        select jsonb_agg(to_jsonb(rename)) from metl._likely_renames(schema, version, fresh) as rename
+    ), '[]'));
+end $$;
+comment on function metl._sparing_renames(text, int, metl._given_attribute[], metl._cell_fate[]) is
+'The likely renames of a new version that would spare cells which it loses.';
