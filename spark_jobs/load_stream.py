@@ -27,6 +27,7 @@ from mapper.session import session
 from mapper.settings import Limits, Settings, read_kafka_options
 from mapper.supervise import supervise
 from metl.cli.asking import agree
+from metl.cli.display import counted
 from metl.database import one_state
 from metl.errors import BadInput, MetlError
 from metl.home import Home
@@ -109,8 +110,7 @@ def main(
     With --from or --until it says first how many messages that is and asks; who did it and why is recorded in
     metl.operations.
     """
-    require_readable("--from", starting)
-    require_readable("--until", until)
+    require_readable(starting, until)
     is_limited = starting is not None or until is not None
     if is_limited and not dry_run and not (why or "").strip():
         raise BadInput("--from and --until map chosen messages once more. Give the reason with --why; it is recorded.")
@@ -130,6 +130,8 @@ def main(
     if not is_limited:
         instance = str(uuid.uuid4())
         with Control.open(settings, instance) as control, session(settings, bulk=True) as spark:
+            if nothing := kafka.unmatched(spark, settings):
+                raise BadInput(f"There is nothing to load. {nothing}")
             load(spark, settings, control, instance)
         return
     with session(settings, bulk=True) as spark:
@@ -159,7 +161,10 @@ def load_chosen(
         limits = known or resolved(client, settings, starting, until)
         found = counts(client, limits)
     show(found)
-    agree(f"Map these {sum(found.values()):,} messages?", yes)
+    if not any(found.values()):
+        click.echo("There is nothing to load.")
+        return
+    agree(f"Map {counted(sum(found.values()), 'message')}?", yes)
     chosen = replace(settings, limits=limits)
     about = {"job": settings.job, "topics": found, **asdict(limits)}
     instance = str(uuid.uuid4())

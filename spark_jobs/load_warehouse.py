@@ -21,6 +21,7 @@ from mapper.failures import in_a_sentence
 from mapper.session import session
 from mapper.settings import Settings, read_kafka_options
 from mapper.supervise import supervise
+from metl.cli.display import counted
 from metl.errors import BadInput, MetlError
 from warehouse import records
 from warehouse.merge import Merged, merging
@@ -92,7 +93,7 @@ def main(
     settings = Settings(
         topics=f"{re.escape(prefix)}(?:{entities})", job=job, checkpoint=checkpoint, brokers=brokers, prefix=prefix,
         trigger="available-now" if available_now else "micro-batch", duration=duration, reads_entities=True,
-        replays=None,
+        replays=None, option="--entities", given=entities,
         kafka_options=read_kafka_options(kafka_config, options),
         reading={"maxOffsetsPerTrigger": str(batch)},
     )  # fmt: skip
@@ -104,18 +105,20 @@ def main(
     instance = str(uuid.uuid4())
     merged: Merged = {}
     with Control.open(settings, instance, needs_marts=False) as control, session(settings, bulk=True) as spark:
-        is_done = supervise(
+        if nothing := kafka.unmatched(spark, settings):
+            click.echo(nothing)
+        supervise(
             lambda: start(spark, control, settings, instance, merged),
             control,
             settings,
             say=click.echo,
             understood=partial(from_spark, merged=merged),
         )
-        if parquet and is_done:
+        if parquet:
             try:
                 with in_a_sentence(), control.another_line() as line:
                     for folder, rows in write_parquet(spark, line, control.jdbc, entities, parquet):
-                        click.echo(f"{rows:,} rows are in {folder}.")
+                        click.echo(f"{folder} has {counted(rows, 'row')}.")
             except (MetlError, psycopg.Error) as error:
                 said = " ".join(str(error).split())
                 raise MetlError(f"Not all of {parquet} was written: {said} The tables are merged.") from None

@@ -15,6 +15,7 @@ from pyspark.sql import functions as f
 
 from map_stream import mapped
 from mapper import kafka, matrix
+from mapper.choose import Choice, choose
 from mapper.control import Control
 from mapper.failures import in_a_sentence
 from mapper.kafka import Range
@@ -51,18 +52,18 @@ def reprocess(
     settings: Settings,
     control: Control,
     instance: str,
-    ranges: Sequence[Range],
+    choices: Sequence[Choice],
     earlier: Sequence[int],
     say: Callable[[str], None],
 ) -> Done:
-    """Maps these ranges under the current state, takes back what only the earlier ones sent, and records all that as
+    """Maps these messages under the current state, takes back what only the earlier ones sent, and records all that as
     batches of the job; an error if it ends before."""
     done = Done()
     control.report("running")
     try:
         # The newest first, here and in a layer: the warehouse takes what a record left out (a value that Debezium did
         # not find in the log) from older ones that come after it. Those that came before it are forgotten.
-        for number, layer in enumerate(reversed(list(layers(ranges)))):
+        for number, layer in enumerate(reversed(list(_layers(choices)))):
             with in_a_sentence():
                 progress, taken_back = _map(spark, settings, control, instance, layer, earlier)
             control.record(number, progress)
@@ -88,12 +89,13 @@ def _map(
     settings: Settings,
     control: Control,
     instance: str,
-    layer: list[Range],
+    layer: list[Choice],
     earlier: Sequence[int],
 ) -> tuple[dict[str, Any], int]:
     began = datetime.now(UTC)
     state, known = _frozen(matrix.read(spark, control.jdbc, settings.job, instance), settings)
-    records = mapped(kafka.read_ranges(spark, settings, layer), known, settings).persist(StorageLevel.DISK_ONLY)
+    messages = _read(spark, settings, known, layer)
+    records = mapped(messages, known, settings).persist(StorageLevel.DISK_ONLY)
     is_dead = f.col("reason").isNotNull()
     [seen] = records.agg(
         f.count_if(f.coalesce("position", f.lit(0)) == 0).alias("rows_in"),
@@ -103,7 +105,7 @@ def _map(
     ).collect()
     sent = placed(records.where(f.col("topic").isNotNull())).select(*SENT)
     before = [
-        mapped(kafka.read_ranges(spark, settings, layer), old, settings)
+        mapped(messages, old, settings)
         for _, old in (_frozen(matrix.read_at(spark, control.jdbc, each), settings) for each in earlier)
     ]
     taken_back = 0
@@ -119,7 +121,7 @@ def _map(
         undone.unpersist()
     records.unpersist()
     positions: dict[str, dict[str, list[int]]] = {}
-    for topic, partition, begin, end in layer:
+    for topic, partition, begin, end in (each.range for each in layer):
         positions.setdefault(topic, {})[str(partition)] = [begin, end]
     progress = {
         "state": state,
@@ -132,6 +134,29 @@ def _map(
         "positions": positions,
     }
     return progress, taken_back
+
+
+def count(
+    spark: SparkSession, settings: Settings, jdbc: dict[str, str], state: int, choices: Sequence[Choice]
+) -> list[int]:
+    """How many messages each of these is, as a state tells their versions."""
+    _, known = _frozen(matrix.read_at(spark, jdbc, state), settings)
+    found = dict.fromkeys(choices, 0)
+    for layer in _layers(choices):
+        rows = _read(spark, settings, known, layer).groupBy("topic", "partition").count().collect()
+        counts = {(row["topic"], row["partition"]): row["count"] for row in rows}
+        for choice, part in ((choice, part) for choice in choices for part in layer if choice.within(part.range)):
+            found[choice] += counts.get(part.range[:2], 0)
+    return [found[choice] for choice in choices]
+
+
+def _layers(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
+    for layer in layers([each.range for each in choices]):
+        yield [part for each in layer for choice in choices if (part := choice.within(each))]
+
+
+def _read(spark: SparkSession, settings: Settings, known: DataFrame, layer: Sequence[Choice]) -> DataFrame:
+    return choose(kafka.read_ranges(spark, settings, [each.range for each in layer]), known, layer)
 
 
 def _frozen(rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:

@@ -141,6 +141,8 @@ def main(
         session(settings) as spark,
         warm_up(lambda idle: query(spark, idle, control.jdbc, instance).start(), settings),
     ):
+        if nothing := kafka.unmatched(spark, settings):
+            click.echo(f"{nothing} Job {job} waits for one.")
         supervise(lambda: start(spark, settings, control.jdbc, instance), control, settings, say=click.echo)
 
 

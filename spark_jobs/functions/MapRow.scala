@@ -2,7 +2,7 @@ package metl
 
 import java.io.ByteArrayOutputStream
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Arrays
+import java.util.{Arrays, Base64, UUID}
 import java.util.concurrent.atomic.AtomicReferenceArray
 
 import org.apache.spark.sql.api.java.UDF2
@@ -82,22 +82,38 @@ object MapRow {
   }
 }
 
-/** How Debezium writes a large value that did not change, which PostgreSQL does not log: as text, bytes or list. */
+/** How Debezium writes a large value that did not change, which PostgreSQL does not log: as text or bytes, or as a list
+  * of text, bytes, numbers or a UUID. */
 private object Unavailable {
-  private val Spellings =
-    Array("\"__debezium_unavailable_value\"", "\"X19kZWJleml1bV91bmF2YWlsYWJsZV92YWx1ZQ==\"").map(_.getBytes(UTF_8))
-  private val Shortest = Spellings(0).length
+  private val Placeholder = "__debezium_unavailable_value".getBytes(UTF_8)
+  private val Texts = Array(
+    new String(Placeholder, UTF_8),
+    Base64.getEncoder.encodeToString(Placeholder),
+    UUID.nameUUIDFromBytes(Placeholder).toString
+  ).map(text => s"\"$text\"".getBytes(UTF_8))
+  private val Numbers = Placeholder.mkString("[", ",", "]").getBytes(UTF_8)
+  private val Shortest = Texts.map(_.length).min
 
   def is(bytes: Array[Byte], from: Int, end: Int): Boolean =
     end - from >= Shortest && (bytes(from) match {
-      case '"' => Spellings.exists(text => Text.isSame(bytes, from, end, text, 0, text.length))
+      // PostgreSQL never stores a single UUID out of line: one that stands alone is a value.
+      case '"' => isText(bytes, from, end, Texts.length - 1)
       case '[' =>
         val begin = Json.space(bytes, from + 1)
-        bytes(begin) == '"' && {
+        if (bytes(begin) == '"') {
           val behind = Json.value(bytes, begin)
-          bytes(Json.space(bytes, behind)) == ']' && Json.space(bytes, behind) == end - 1 &&
-          Text.isSame(bytes, begin, behind, Spellings(0), 0, Shortest)
-        }
+          Json.space(bytes, behind) == end - 1 && isText(bytes, begin, behind, Texts.length)
+        } else Arrays.equals(bytes, from, end, Numbers, 0, Numbers.length)
       case _ => false
     })
+
+  private def isText(bytes: Array[Byte], from: Int, end: Int, spellings: Int): Boolean = {
+    var spelling = 0
+    while (spelling < spellings) {
+      val text = Texts(spelling)
+      if (Text.isSame(bytes, from, end, text, 0, text.length)) return true
+      spelling += 1
+    }
+    false
+  }
 }

@@ -1,8 +1,4 @@
-"""Asks Kafka where topics begin and end, by the client that Spark itself uses.
-
-It takes the same properties as the load: those of Java (keystores, login modules), which the client of METL's other
-commands does not all know.
-"""
+"""Asks Kafka where topics begin and end, by the client that Spark itself uses."""
 
 import re
 from collections.abc import Iterable
@@ -24,10 +20,7 @@ class Client:
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._jvm: Any = cast(Any, spark._jvm)
         self._kafka: Any = self._jvm.org.apache.kafka.clients.admin
-        properties = self._jvm.java.util.HashMap()
-        for name, value in {"bootstrap.servers": settings.brokers, **(settings.kafka_options or {})}.items():
-            properties.put(name, value)
-        self._client = self._kafka.AdminClient.create(properties)
+        self._client = kafka.admin(spark, settings)
         self.topics = self._described(re.compile(kafka.wanted(settings)))
         everything = [(topic, partition) for topic, partitions in self.topics.items() for partition in partitions]
         self._earliest = self._ask(everything, self._kafka.OffsetSpec.earliest())

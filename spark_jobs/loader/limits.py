@@ -1,6 +1,7 @@
 """Where a load begins and ends, from what somebody says to the offsets of each partition."""
 
 import json
+from datetime import UTC, datetime
 
 import psycopg
 
@@ -12,21 +13,38 @@ from metl.nearest import nearest
 from metl.positions import Whereabouts, at, check, read_offsets
 
 
-def require_readable(option: str, said: str | None) -> None:
-    """Before anything is started: an error if nobody can tell what is meant."""
+def require_readable(begin: str | None, end: str | None) -> None:
+    """Before anything is started: an error if nobody can tell what is meant, or nothing is between the two."""
+    moments = {option: _readable(option, said) for option, said in (("--from", begin), ("--until", end))}
+    first, last = moments.values()
+    if begin is not None and first and first > datetime.now(UTC):
+        raise BadInput(f"--from {begin} is in the future: nothing of then can be there.")
+    if (first and last and first > last) or (begin, end) == ("latest", "earliest"):
+        raise BadInput(f"--from {begin} is later than --until {end}: nothing is between them. Exchange them.")
+
+
+def _readable(option: str, said: str | None) -> datetime | None:
     if said is None or said in ("earliest", "latest"):
-        return
+        return None
     if _is_json(said):
         read_offsets(said, option)
-    else:
-        moment(said, option)
+        return None
+    return moment(said, option)
 
 
 def resolved(kafka: Whereabouts, settings: Settings, begin: str | None, end: str | None) -> Limits:
     """Moments become offsets here, once: what is read and what is recorded as read are then the same."""
     if not kafka.topics:
-        raise BadInput(f"No topic matches --topics {settings.topics!r}.")
-    return Limits(begin, end, _offsets(kafka, settings, "--from", begin), _offsets(kafka, settings, "--until", end))
+        raise BadInput(f"There is nothing to load: no topic matches --topics {settings.topics!r}.")
+    limits = Limits(begin, end, _offsets(kafka, settings, "--from", begin), _offsets(kafka, settings, "--until", end))
+    for topic, partitions in (limits.first or {}).items():
+        for partition, first in partitions.items():
+            if (last := limits.cut(topic, partition, first)) < first:
+                raise BadInput(
+                    f"--from is later than --until in {topic}, partition {partition}: offset {first} comes after "
+                    f"{last}. Exchange them."
+                )
+    return limits
 
 
 def counts(kafka: Whereabouts, limits: Limits) -> dict[str, int]:

@@ -9,7 +9,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from metl.cli.display import console
+from metl.cli.display import console, counted
 
 
 class Progress:
@@ -57,8 +57,9 @@ class Progress:
     def summarize(self) -> None:
         dead = {name: count for name, count in self._counts.items() if not name.startswith("rows_") and count}
         reasons = f" ({', '.join(f'{reason} {count:,}' for reason, count in sorted(dead.items()))})" if dead else ""
-        took = f" in {self._seconds:,.1f} s" if self._seconds else ""
+        took = f" (in {self._seconds:,.1f} s)" if self._seconds else ""
         click.echo(
-            f"{self._counts['rows_in']:,} messages in{took}, {self._counts['rows_out']:,} records out, "
-            f"{self._counts['rows_filtered']:,} left out on purpose, {sum(dead.values()):,} dead letters{reasons}."
+            f"{counted(self._counts['rows_in'], 'message')} read{took}, {counted(self._counts['rows_out'], 'record')} "
+            f"sent, {self._counts['rows_filtered']:,} left out on purpose, "
+            f"{counted(sum(dead.values()), 'dead letter')}{reasons}."
         )

@@ -13,12 +13,18 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from mapper.settings import Settings
+from metl import signals
 from metl.database import connect
 from metl.errors import BadInput, MetlError
 from metl.home import Home
 from metl.stack.postgres import Postgres
 
 IN_USE = "55006"
+CONNECTORS = """
+select connector, array(select prefix || '.' || captured from unnest(tables) as captured), problem, way_out
+from metl.connectors
+where reported_at > clock_timestamp() - interval '1 minute'
+"""
 PATIENCE = 30
 # A network that drops packets without a word must not hold a job up for long.
 LINE = {"connect_timeout": PATIENCE, "keepalives_idle": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
@@ -50,6 +56,11 @@ class Control:
             if needs_marts:
                 control._require_marts()
             yield control
+        except BaseException as error:
+            # Whoever is in a hurry must not leave a job behind that seems to start for ever.
+            with signals.undisturbed():
+                control._end(error)
+            raise
         finally:
             control.close()
 
@@ -62,6 +73,15 @@ class Control:
     def report(self, status: str, reason: str | None = None) -> None:
         self._reported = (status, reason)
         self._try("select metl.report_job(%s, %s, %s, %s)", (self._settings.job, self._instance, status, reason))
+
+    def _end(self, error: BaseException) -> None:
+        """Unless it has told already how it ended."""
+        if self._reported[0] not in ("starting", "running", "retrying"):
+            return
+        is_told = isinstance(error, KeyboardInterrupt)
+        reason = str(error) if isinstance(error, MetlError) else f"It ended by {type(error).__name__}."
+        with contextlib.suppress(MetlError):
+            self.report(*(("stopped", "It was interrupted.") if is_told else ("failed", reason)))
 
     def record(self, batch: int, progress: dict[str, Any]) -> None:
         """Kept until the database takes it."""
@@ -89,6 +109,14 @@ class Control:
             self._unsent.pop(0)
         row = self._try("select status = 'stopping' from metl.jobs where job = %s", (self._settings.job,))
         return bool(row and row[0][0])
+
+    def connectors(self) -> list[tuple[str, list[str], str | None, str | None]]:
+        """Each that somebody has looked at in the last minute: its topics, what is wrong with it and the way out."""
+        try:
+            return self._try(CONNECTORS, ()) or []
+        except MetlError:
+            # The database is of an older release, which does not hinder a job.
+            return []
 
     def close(self) -> None:
         if self._connection is not None:

@@ -1,5 +1,7 @@
 """What a batch did, counted while it passes."""
 
+import time
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
@@ -7,6 +9,8 @@ from mapper.look_up import REASONS
 
 # Of so many messages in a row, one has its time taken: asking for the time is dear.
 SAMPLE = 8
+#: Messages that came before this process did waited for somebody to start it, which says nothing of the mapping.
+BEGAN_MS = time.time_ns() // 1_000_000
 
 
 def count(routed: DataFrame, *, with_latency: bool = True) -> DataFrame:
@@ -15,8 +19,17 @@ def count(routed: DataFrame, *, with_latency: bool = True) -> DataFrame:
     is_first = _is_first()
     is_dead = f.col("reason").isNotNull()
     is_sent = f.col("topic").isNotNull() & ~is_dead
-    timed = routed.select("topic", "key", "value", "headers", "reason", "position", *([_age()] if with_latency else []))
-    percentiles = [f.percentile_approx("age", [0.5, 0.9, 0.99, 1.0]).alias("latency_ms")] if with_latency else []
+    ages = [_age(), (f.unix_millis("timestamp") >= BEGAN_MS).alias("is_live")] if with_latency else []
+    timed = routed.select("topic", "key", "value", "headers", "reason", "position", *ages)
+    live_age = f.when(f.col("is_live"), f.col("age"))
+    percentiles = (
+        [
+            f.percentile_approx(live_age, [0.5, 0.9, 0.99, 1.0]).alias("latency_ms"),
+            f.min("age").alias("behind_ms"),
+        ]
+        if with_latency
+        else []
+    )
     return (
         timed.observe(
             "mapping",

@@ -3,40 +3,62 @@
 import functools
 import json
 import re
-import socket
 from collections.abc import Sequence
+from typing import Any
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from mapper.settings import Settings
-from metl.errors import MetlError
+from metl import broker
+from metl.nearest import nearest
 
 #: Topic, partition, the first offset, and the one after the last.
 Range = tuple[str, int, int, int]
-PATIENCE = 5.0
 # Ten times the default: where there is a backlog, asking for it takes a good part of the time. In real time it makes
 # the mapper half as fast. And where the backlog ends, nobody waits half a second for what may come after it.
 POLLING = {"kafka.max.poll.records": "5000", "kafka.fetch.max.wait.ms": "50"}
+LISTING_TIMEOUT_MS = 10_000
 # A dead letter is its message and some headers. How large it may be is for the broker to say (max.message.bytes).
 # More than this the client's buffer does not take.
 LARGEST = str(32 * 1024 * 1024)
 
 
 def require(settings: Settings) -> None:
-    """Raises if nobody listens there: Spark would find out after minutes."""
-    complaints = []
-    for server in settings.brokers.split(","):
-        host, _, port = server.strip().rpartition(":")
-        try:
-            socket.create_connection((host.strip("[]"), int(port)), PATIENCE).close()
-            return
-        except ValueError:
-            complaints.append(f"{server.strip()} is not host:port")
-        except OSError as error:
-            complaints.append(f"{server.strip()}: {error.strerror or error}")
-    raise MetlError(f"Kafka does not answer ({'; '.join(complaints)}). Is --kafka or METL_KAFKA right, and is it up?")
+    """Before Spark is started."""
+    broker.require(settings.brokers, is_plain=not settings.kafka_options)
+
+
+def admin(spark: SparkSession, settings: Settings) -> Any:
+    """A client of the JVM's: it takes the same properties as the job, those of Java (keystores, login modules), which
+    the client of METL's other commands does not all know."""
+    jvm: Any = spark._jvm
+    properties = jvm.java.util.HashMap()
+    for name, value in {"bootstrap.servers": settings.brokers, **(settings.kafka_options or {})}.items():
+        properties.put(name, value)
+    return jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
+
+
+def unmatched(spark: SparkSession, settings: Settings) -> str | None:
+    """A sentence if there is no topic yet that the job is to read."""
+    client = admin(spark, settings)
+    jvm: Any = spark._jvm
+    soon = jvm.org.apache.kafka.clients.admin.ListTopicsOptions().timeoutMs(LISTING_TIMEOUT_MS)
+    try:
+        names = [str(name) for name in client.listTopics(soon).names().get()]
+    except Py4JJavaError:
+        # Whoever reads the topics says it better.
+        return None
+    finally:
+        client.close()
+    pattern = re.compile(wanted(settings))
+    if any(pattern.fullmatch(name) for name in names):
+        return None
+    others = [name for name in names if settings.reads_entities or not name.startswith(settings.prefix)]
+    plain = re.sub(r"\\|\(\?:|[.]?[*+?]|[()^$]", "", settings.topics)
+    return f"No topic matches {settings.option} {settings.said!r} yet.{nearest(plain, others)}"
 
 
 def read(spark: SparkSession, settings: Settings) -> DataFrame:

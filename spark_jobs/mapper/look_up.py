@@ -1,11 +1,15 @@
 """What a message's version maps to, or why the message cannot be mapped."""
 
+import functools
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from mapper.functions import json_pick, json_text, json_value
 
 REASONS = ("malformed", "unknown_version", "unmapped_truncate", "unroutable_entity")
+#: Beginnings of topics of Debezium and METL without rows.
+NO_ROWS = ("__debezium-heartbeat", "metl.signals.", "metl.notifications.")
 HALT = "METL-HALT "
 WHOLE_NUMBER = "^-?[0-9]{1,19}$"
 
@@ -35,13 +39,21 @@ def is_tombstone() -> Column:
 
 
 def _is_marker() -> Column:
-    """Heartbeats, transaction markers and logical messages: no rows."""
+    """Heartbeats, transaction markers, logical messages, signals to connectors and what those tell: no rows."""
+    named = (f.startswith("topic", f.lit(prefix)) for prefix in NO_ROWS)
     return f.coalesce(
-        f.startswith("topic", f.lit("__debezium-heartbeat"))
+        functools.reduce(Column.__or__, named)
         | (f.col("op") == "m")
-        | (f.endswith("topic", f.lit(".transaction")) & _marks_transaction()),
+        | (f.endswith("topic", f.lit(".transaction")) & _marks_transaction())
+        | (f.endswith("topic", f.lit(".signals")) & _is_signal()),
         f.lit(False),
     )
+
+
+def _is_signal() -> Column:
+    """METL once named the topic of signals after the prefix of the connector's other topics."""
+    signal = json_pick(json_value(f.col("rows.value")), "type", "data")
+    return f.col("reading").isNull() & json_text(f.get(signal, f.lit(0))).endswith("-snapshot")
 
 
 def _marks_transaction() -> Column:

@@ -28,6 +28,8 @@ def from_spark(progress: StreamingQueryProgress, limits: Limits | None = None) -
         "rows_filtered": mapping.get("rows_filtered", 0),
         "dead": {reason: mapping[reason] for reason in REASONS if mapping.get(reason)},
         "latency_ms": dict(zip(PERCENTILES, latency, strict=True)) if latency else None,
+        # Clocks differ.
+        "behind_ms": max(0, behind) if (behind := mapping.get("behind_ms")) is not None else None,
         "matrix_rows": matrix["rows"],
         "matrix_bytes": matrix["bytes"],
         **whereabouts(said, limits),

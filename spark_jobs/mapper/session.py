@@ -112,7 +112,7 @@ def see_functions(spark: SparkSession) -> Any:
 def register(spark: SparkSession) -> None:
     """Makes the functions of mapper.functions known, here and to every executor."""
     inside: Any = spark._jsparkSession
-    inside.sessionState().resourceLoader().addJar(scala.build().as_uri())
+    inside.sessionState().resourceLoader().addJar(scala.FUNCTIONS.build().as_uri())
     see_functions(spark)
     for name, (class_name, returns) in FUNCTIONS.items():
         spark.udf.registerJavaFunction(name, class_name, returns)

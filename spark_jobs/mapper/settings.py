@@ -53,6 +53,9 @@ class Settings:
     limits: Limits | None = None
     #: Whether it reads what others write: records of entities.
     reads_entities: bool = False
+    #: The pattern of topics as somebody gave it, and where.
+    option: str = "--topics"
+    given: str | None = None
 
     def __post_init__(self) -> None:
         names = {
@@ -62,7 +65,7 @@ class Settings:
             "--prefix": self.prefix,
         }
         for option, name in names.items():
-            if not NAME.fullmatch(name):
+            if not NAME.fullmatch(name) or not name.strip("."):
                 raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
         if not SHORTEST <= self.duration <= LONGEST:
             raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
@@ -71,16 +74,17 @@ class Settings:
                 f"--replays {self.replays} is a topic that this job writes: what it cannot map would go round for ever."
                 " Take another one."
             )
-        try:
-            pattern = re.compile(self.topics)
-        except re.error as error:
-            raise BadInput(f"--topics {self.topics!r} is not a regular expression: {error}.") from None
+        pattern = read_pattern(self.option, self.said)
         for own in () if self.reads_entities else (self.dead_letters, f"{self.prefix}entity"):
             if pattern.fullmatch(own):
                 raise BadInput(
                     f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "
                     "it would read its own records for ever. Make it narrower."
                 )
+
+    @property
+    def said(self) -> str:
+        return self.topics if self.given is None else self.given
 
     @property
     def checkpoint_name(self) -> str:
@@ -93,6 +97,13 @@ class Settings:
         path = self.checkpoint.removeprefix("file://").removeprefix("file:")
         is_local = path != self.checkpoint or (":" not in path and not is_submitted())
         return Path(path).resolve() if is_local else None
+
+
+def read_pattern(option: str, text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise BadInput(f"{option} {text!r} is not a regular expression: {error}.") from None
 
 
 def is_submitted() -> bool:

@@ -14,6 +14,7 @@ from pyspark.errors import AnalysisException, IllegalArgumentException, Streamin
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 from pyspark.sql.streaming.query import StreamingQuery
 
+from mapper.connectors import Connectors
 from mapper.control import Control
 from mapper.failures import first_line, messages
 from mapper.look_up import HALT
@@ -28,6 +29,7 @@ TOLD_TO_STOP = "was told to stop."
 #: Around a sentence that somebody has to read before the job can go on.
 REFUSED = "METL-REFUSED "
 AWAY = "FAILED_JDBC.CONNECTION"
+NOTHING_THERE = "No topic matches"
 REFUSED_BY_KAFKA = re.compile(r"Invalid value .* for configuration .*")
 # What trying again does not mend, and the way out. Tried a few times all the same: a broker that comes back may have
 # said so by mistake.
@@ -52,10 +54,21 @@ class Stop:
     def __init__(self) -> None:
         self.asked = threading.Event()
         self.at_once = False
+        #: For work that it left undone: as of any program that a signal ended.
+        self.exit_code = MetlError.exit_code
 
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+    def __call__(self, number: int, _frame: FrameType | None) -> None:
         self.at_once = self.asked.is_set()
         self.asked.set()
+        self.exit_code = 128 + number
+
+
+class Unfinished(MetlError):
+    """Told to stop before all that was there was done."""
+
+    def __init__(self, sentence: str, exit_code: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
 
 
 def supervise(
@@ -65,10 +78,17 @@ def supervise(
     say: Callable[[str], None],
     seen: Callable[[dict[str, Any]], None] = lambda _progress: None,
     understood: Callable[[StreamingQueryProgress], dict[str, Any] | None] = from_spark,
-) -> bool:
-    """Returns when the work is done, or false when the job was told to stop. `seen` is told of each batch, as
-    `understood` makes it of what Spark says."""
+) -> None:
+    """Returns when the job was told to stop, or when all that was there is done, if that is where it ends; an error if
+    it was told to stop before. `seen` is told of each batch, as `understood` makes it of what Spark says."""
     stop = Stop()
+    count, left = 0, None
+
+    def noted(batch: dict[str, Any]) -> None:
+        nonlocal count, left
+        count, left = count + batch["rows_in"], batch.get("lag")
+        seen(batch)
+
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, stop)
     failures = 0
@@ -78,7 +98,7 @@ def supervise(
             work = "merges" if settings.reads_entities else "maps"
             say(f"Job {settings.job} {work} {settings.topics} from {settings.checkpoint}.")
             control.report("running")
-            failure, batches = _watch(query, control, settings, stop, say, seen, understood)
+            failure, batches = _watch(query, control, settings, stop, say, noted, understood)
         except (AnalysisException, IllegalArgumentException) as error:
             # A database that is away at this moment is no reason to give up.
             if failures == 0 and AWAY not in str(error):
@@ -97,11 +117,19 @@ def supervise(
                 "Start it again; it goes on from its last commit."
             ) from None
         if stop.at_once or (stop.asked.is_set() and failure and TOLD_TO_STOP not in failure):
-            _stop_in_mid_batch(control, settings)
+            _stop_in_mid_batch(control, settings, stop)
         if failure is None or TOLD_TO_STOP in failure:
-            control.report("stopped")
+            is_unfinished = failure is not None and settings.trigger == "available-now"
+            control.report("stopped", "It was told to before it was done." if is_unfinished else None)
+            if is_unfinished:
+                rest = "" if left is None else f", {left:,} wait"
+                raise Unfinished(
+                    f"Job {settings.job} was told to stop before it was done: {count:,} messages are committed{rest}. "
+                    "The same command goes on from there.",
+                    stop.exit_code,
+                )
             say(f"Job {settings.job} has stopped; what it sent is committed.")
-            return failure is None
+            return
         if HALT in failure:
             sentence = _halted(failure)
             control.report("halted", sentence)
@@ -122,14 +150,22 @@ def supervise(
         wait = PATIENCE[min(failures, len(PATIENCE)) - 1]
         reason = first_line(failure)
         control.report("retrying", reason)
-        say(f"Job {settings.job} failed and starts again in {wait} s: {reason}")
-        if _is_told_meanwhile(wait, control, stop):
-            _stop_in_mid_batch(control, settings)
+        # Who started it knows since the start that there is nothing to read yet.
+        if NOTHING_THERE not in failure:
+            say(f"Job {settings.job} failed and starts again in {wait} s: {reason}")
+        if not _is_told_meanwhile(wait, control, stop):
+            continue
+        if NOTHING_THERE not in failure:
+            _stop_in_mid_batch(control, settings, stop)
+        control.report("stopped")
+        say(f"Job {settings.job} has stopped; there was nothing to read.")
+        return
 
 
-def _stop_in_mid_batch(control: Control, settings: Settings) -> NoReturn:
+def _stop_in_mid_batch(control: Control, settings: Settings, stop: Stop) -> NoReturn:
     control.report("stopped", "It did not finish its batch.")
-    raise MetlError(f"Job {settings.job} has stopped in mid-batch; what it sent since its last commit is sent again.")
+    sentence = f"Job {settings.job} has stopped in mid-batch; what it sent since its last commit is sent again."
+    raise Unfinished(sentence, stop.exit_code if settings.trigger == "available-now" else MetlError.exit_code)
 
 
 def _is_told_meanwhile(seconds: float, control: Control, stop: Stop) -> bool:
@@ -150,6 +186,7 @@ def _watch(
     understood: Callable[[StreamingQueryProgress], dict[str, Any] | None],
 ) -> tuple[str | None, int]:
     """Until the query ends; why it failed, and how many batches it did."""
+    connectors = Connectors(control, settings, say)
     last = -1
     batches = 0
     told = requested = False
@@ -168,6 +205,7 @@ def _watch(
                     # An executor that is gone for a while comes back; too few from the beginning do not.
                     return (failure if batches < 2 else failure.removeprefix(REFUSED)), 0
         asked = control.tend()
+        connectors.look()
         if ended is not None:
             return (ended or None), batches
         if (stop.asked.is_set() or asked) and not told:
@@ -183,7 +221,7 @@ def _unreadable(settings: Settings, partitions: int) -> str | None:
     """What Spark does not say, and so would go on."""
     if not partitions:
         # It would begin one empty batch after the other, as fast as it can.
-        return f"No topic matches {settings.topics} yet."
+        return f"{NOTHING_THERE} {settings.topics} yet."
     # Whichever it begins last would wait for the end of the batch, each time.
     if partitions > (slots := task_slots()):
         return (

@@ -182,6 +182,8 @@ EDGES = [
     Edge("no transaction", '{"status":"OPEN"}', "transaction"),
     Edge("a transaction of a known topic", '{"status":"END","id":"1:2","data_collections":null}', "known.transaction"),
     Edge("an event of a topic of that name", '{"status":"END","id":"1:2"}', "known.transaction"),
+    Edge("a signal to a connector", '{"id":"1","type":"execute-snapshot","data":{}}', "signals"),
+    Edge("no signal", '{"id":"1","type":"red","data":{}}', "signals"),
     Edge("an unknown topic", envelope(), "unknown"),
     Edge("a tombstone of an unknown topic", None, "unknown"),
     Edge("a logical message", envelope("null", op="m")),

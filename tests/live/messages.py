@@ -72,7 +72,13 @@ strings = st.one_of(
     st.builds(quoted, st.text(st.characters(exclude_categories=["Cs"]), max_size=12), st.booleans()),
 )
 unavailable = st.sampled_from(
-    [quoted(UNAVAILABLE), quoted(base64.b64encode(UNAVAILABLE.encode()).decode()), f'["{UNAVAILABLE}"]']
+    [
+        quoted(UNAVAILABLE),
+        quoted(base64.b64encode(UNAVAILABLE.encode()).decode()),
+        f'["{UNAVAILABLE}"]',
+        json.dumps(list(UNAVAILABLE.encode()), separators=(",", ":")),
+        '["b68a35a7-17ad-35b3-af2a-ae46edb4545a"]',
+    ]
 )
 scalars = st.one_of(st.just("null"), st.sampled_from(["true", "false"]), numbers, strings)
 names = st.one_of(st.sampled_from(["a", "b", "payload", "op", "é", ""]), st.text("ab.$", max_size=3))

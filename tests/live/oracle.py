@@ -1,7 +1,9 @@
 """Algorithm 6 of the paper in plain Python: what a message becomes, a reading of design.md and not of spark_jobs/."""
 
 import base64
+import hashlib
 import re
+import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,10 +19,15 @@ HEADERS = {
     "confluent": {"__value_schema_id": "confluent_guid"},
 }
 FRAMED = {"apicurio": "content_id", "apicurio_2": "global_id", "confluent": "confluent_id"}
+PLACEHOLDER = b"__debezium_unavailable_value"
 UNAVAILABLE: tuple[Any, ...] = (
-    "__debezium_unavailable_value",
-    base64.b64encode(b"__debezium_unavailable_value").decode(),
-    ["__debezium_unavailable_value"],
+    PLACEHOLDER.decode(),
+    base64.b64encode(PLACEHOLDER).decode(),
+    [PLACEHOLDER.decode()],
+    [base64.b64encode(PLACEHOLDER).decode()],
+    [Number(str(byte)) for byte in PLACEHOLDER],
+    # As Java makes one of the digest of a name.
+    [str(uuid.UUID(bytes=hashlib.md5(PLACEHOLDER).digest(), version=3))],
 )
 
 
@@ -106,6 +113,8 @@ class Oracle:
         if message.topic.startswith("__debezium-heartbeat"):
             return Outcome(filtered=1)
         if _marks_transaction(message, is_known=topic is not None):
+            return Outcome(filtered=1)
+        if message.topic.endswith(".signals") and topic is None and b'-snapshot"' in (message.value or b""):
             return Outcome(filtered=1)
         if topic is None:
             return Outcome(reason="unknown_version")

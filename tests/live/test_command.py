@@ -4,18 +4,21 @@ import json
 import re
 import signal
 import subprocess
+import time
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pyspark.sql import SparkSession
 
 from mapper.settings import Settings, read_kafka_options
 from metl.errors import BadInput
 from tests.conftest import scratch_database
-from tests.live.running import METL, Place, job_role, key, produce, row, run
+from tests.live.running import METL, Place, job_role, key, mapper, produce, row, run
 
 if TYPE_CHECKING:
     from mapper.control import Control
@@ -49,6 +52,7 @@ def test_topics_that_are_no_pattern(world: Place) -> None:
 def test_names_that_kafka_or_a_folder_would_not_take(world: Place) -> None:
     for option in ("--job", "--prefix", "--dead-letters"):
         assert f"{option} 'a b'" in refused(world, option, "a b", code=2)
+        assert f"{option} '..'" in refused(world, option, "..", code=2)
 
 
 @pytest.mark.parametrize("name", ["sasl.jaas.config", "kafka.ssl.truststore.password", "ssl.keystore.key"])
@@ -138,8 +142,12 @@ def test_a_role_that_runs_no_jobs(world: Place, role: str) -> None:
 
 def test_a_broker_that_does_not_answer(world: Place) -> None:
     said = refused(world, "--kafka", "127.0.0.1:1", code=1)
-    assert "Kafka does not answer (127.0.0.1:1: Connection refused)" in said
-    assert "nonsense is not host:port" in refused(world, "--kafka", "nonsense", code=1)
+    assert "Kafka does not answer at --kafka 127.0.0.1:1: 127.0.0.1:1: Connection refused." in said
+    assert "METL_KAFKA=127.0.0.1:1" in refused(world, METL_KAFKA="127.0.0.1:1", code=1)
+    assert "--kafka nonsense: 'nonsense' is not host:port" in refused(world, "--kafka", "nonsense", code=2)
+    server = conninfo_to_dict(world.dsn)
+    postgres = f"{server['host']}:{server['port']}"
+    assert f"METL_KAFKA={postgres}: what listens there does not speak" in refused(world, METL_KAFKA=postgres, code=1)
 
 
 def test_a_checkpoint_that_cannot_be_written(world: Place, tmp_path: Path) -> None:
@@ -185,6 +193,48 @@ def test_jobs_as_a_table_and_for_programs(fresh: Place) -> None:
     assert "There is no job 'map'. There is: nightly." in sentence(run(fresh, "jobs", "stop", "map"), 2)
 
 
+def test_a_job_that_waits_for_its_topics_says_so(world: Place) -> None:
+    topic = world.topic("customer")
+    with mapper(world, "--topics", rf"{world.name}\.custmer", job="waiting") as running:
+        running.await_true(lambda: "No topic matches" in running.said(), "a word")
+        # Topics of other tests may be near, too.
+        assert f"yet. Did you mean '{topic}'" in running.said() and "Job waiting waits for one." in running.said()
+        running.await_true(lambda: world.job("waiting")["status"] == "retrying", "that it waits")
+        running.signal(signal.SIGTERM)
+        assert running.end() == 0, running.said()
+    assert "failed" not in running.said() and world.job("waiting")["status"] == "stopped"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_job_that_is_told_to_end_while_it_starts_has_ended(world: Place, number: signal.Signals) -> None:
+    """Twice, as people do who are in a hurry."""
+    job = f"hasty-{number.name.lower()}"
+    with mapper(world, "--topics", rf"{world.name}\..*", job=job) as running:
+        running.await_true(lambda: bool(world.job(job)), "the start")
+        running.signal(number)
+        time.sleep(0.3)
+        running.signal(number)
+        assert running.end() == 130, running.said()
+    assert "Interrupted." in running.said() and "Traceback" not in running.said()
+    assert (world.job(job)["status"], world.job(job)["reason"]) == ("stopped", "It was interrupted.")
+
+
+def test_a_job_that_catches_up_says_so_and_counts_beside_what_it_did_before(fresh: Place) -> None:
+    progress = {
+        "state": 0, "began_at": "2026-01-01T12:00Z", "ended_at": "2026-01-01T12:01Z", "rows_in": 1000, "rows_out": 7,
+        "rows_filtered": 0, "lag": 900, "behind_ms": 1_454_342,
+    }  # fmt: skip
+    with psycopg.connect(fresh.dsn, autocommit=True) as connection:
+        for number, instance in enumerate((uuid.UUID(int=1), uuid.UUID(int=2))):
+            connection.execute("select metl.start_job('nightly', '/checkpoint', %s)", [instance])
+            given = json.dumps(progress | {"rows_in": 1000 + number})
+            connection.execute("select metl.record_batch('nightly', %s, %s, %s)", [instance, number, given])
+        connection.execute("select metl.report_job('nightly', %s, 'running')", [instance])
+        shown = run(fresh, "jobs", COLUMNS="250").stdout
+    assert "running, catching up: 24 min behind" in shown and "1,001 of 2,001" in shown and "7 of 14" in shown
+    assert "1,454,342" not in shown
+
+
 def test_a_job_that_does_not_run_cannot_be_stopped(fresh: Place) -> None:
     fresh.rows("select metl.start_job('nightly', '/checkpoint', gen_random_uuid())")
     done = run(fresh, "jobs", "stop", "nightly")
@@ -208,6 +258,9 @@ class Told:
 
     def tend(self) -> bool:
         return False
+
+    def connectors(self) -> list[tuple[str, list[str], str | None, str | None]]:
+        return []
 
 
 @pytest.fixture

@@ -111,8 +111,8 @@ def test_a_row_is_mapped_by_names_however_they_are_spelled(session: SparkSession
 
 
 def test_the_compiler_has_nothing_to_say(tmp_path: Path) -> None:
-    scala.compile_into(tmp_path / scala.JAR, "-deprecation", "-Xlint", "-Werror")
-    assert (tmp_path / scala.JAR).exists()
+    scala.FUNCTIONS.compile_into(tmp_path / "functions.jar", "-deprecation", "-Xlint", "-Werror")
+    assert (tmp_path / "functions.jar").exists()
 
 
 def test_nothing_comes_of_nothing(session: SparkSession) -> None:

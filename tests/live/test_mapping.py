@@ -53,7 +53,7 @@ RULES = {
 
 @pytest.fixture(scope="module")
 def oracle(place: Place) -> Oracle:
-    for about in ("transaction", "unknown"):
+    for about in ("transaction", "signals", "unknown"):
         place.topic(about, 1)
     return lay_out(place, COLUMN_SETS, RULES)
 
