@@ -17,6 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from metl import rest
 from metl.capture import connectors
+from metl.capture.publication import publish
 from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack.postgres import ADMIN, Postgres
@@ -85,6 +86,7 @@ def leave_a_trace(addresses: dict[str, str], passwords: Path) -> None:
     with psycopg.connect(addresses["METL_DSN"]) as connection:
         connection.execute("create table trace (id int primary key)")
         connection.execute("insert into trace values (1)")
+        publish(connection, "metl_kill", ["public.trace"])
     settings = postgres_source(
         prefix="kill",
         host=str(server["host"]),

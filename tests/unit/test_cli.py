@@ -13,7 +13,7 @@ def metl(*words: str, **environment: str) -> Result:
 
 def test_help_names_every_command_and_variable() -> None:
     text = metl("--help").output
-    for word in [*PLACES, "METL_HOME", "METL_DSN", "METL_KAFKA", "METL_REGISTRY", "METL_CONNECT"]:
+    for word in [*PLACES, "METL_HOME", "METL_DSN", "METL_KAFKA", "METL_REGISTRY", "METL_CONNECT", "130", "143"]:
         assert word in text
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from metl.dialects import ADDRESS, BITS, FORMS, KINDS, PADDED, TYPES, ZONED, ZONED_TIME, Source
+from metl.dialects import ADDRESS, BITS, DOCUMENT, FORMS, KINDS, PADDED, SINGLE, TYPES, ZONED, ZONED_TIME, Source
 from metl.errors import BadInput
 from metl.initial_load import Feed, named_table, select, statement, table_of
 from metl.nearest import nearest
@@ -17,7 +17,10 @@ GENERALIZED = [
     *("integer", "decimal", "float", "boolean", "string", "bytes", "date", "time", "timestamp"),
     *("interval", "uuid", "json", "object", "array", "geometry", "any"),
 ]
-TYPE_OF = {ZONED: "timestamp", ZONED_TIME: "time", PADDED: "string", ADDRESS: "string", BITS: "bytes"}
+TYPE_OF = {ZONED: "timestamp", ZONED_TIME: "time", PADDED: "string", ADDRESS: "string", BITS: "bytes"} | {
+    SINGLE: "float",
+    DOCUMENT: "json",
+}
 # Everything that some dialect quotes or escapes, besides all of Unicode.
 NAMES = st.text(
     st.sampled_from("\"'`[]\\.;-/*$?:%{}# \t\n\r") | st.characters(exclude_characters="\0", codec="utf-8"),

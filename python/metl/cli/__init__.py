@@ -49,11 +49,12 @@ SECTIONS = {
         "states.states",
         "states.diff",
     ],
-    "The marts and initial loads": [
+    "The marts, initial loads and their proof": [
         "dbt.dbt",
         "lineage.lineage",
         "sql.sql",
         "initial_load.initial_load",
+        "compare.compare_",
         "dbt_source.dbt_source",
     ],
     "Jobs": [
@@ -123,7 +124,9 @@ def _fail(context: click.Context, message: str, exit_code: int) -> NoReturn:
 
 
 ENVIRONMENT = """\b
-Exit codes: 0 done, 1 something failed, 2 the command or its input is wrong.
+Exit codes: 0 done, 1 something failed, 2 the command or its input is wrong,
+            3 source and warehouse differ (metl compare),
+            130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 Environment:
   METL_HOME      data of the local stack (default: .metl in this folder)
   METL_CACHE     downloaded jars (default: ~/.cache/metl)

@@ -1,5 +1,7 @@
 """metl block: one block of the matrix, to see and to change."""
 
+import shlex
+from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +33,28 @@ live as (
 select live.version from live
 where live.anchor is not distinct from (select this.anchor from live as this where this.version = %(version)s)
 order by live.version
+"""
+#: Later versions that have what is mapped now, and do not map it.
+LATER = """
+select later.version, pair.entity_attribute, later.attribute
+from jsonb_each_text(%(pairs)s) as pair (entity_attribute, attribute)
+inner join metl.schema_attributes as this
+    on this.schema = %(schema)s and this.version = %(version)s and pair.attribute = this.attribute
+inner join metl.schema_attributes as later
+    on
+        later.schema = %(schema)s
+        and this.attribute_id = later.attribute_id
+        and later.version > this.version
+        and later.is_live
+where not exists (
+    select from metl.decompaction as one
+    where
+        one.schema = %(schema)s
+        and one.version = later.version
+        and one.entity = %(entity)s
+        and (one.attribute = later.attribute or one.entity_attribute = pair.entity_attribute)
+)
+order by later.version, pair.entity_attribute
 """
 PLAN_BLOCK = "select * from metl.plan_block(%s, %s, %s, %s, %s)"
 PLAN_RUN = "select * from metl.plan_run(%s, %s, %s, %s, %s)"
@@ -174,8 +198,11 @@ def _change(
         [[state]] = connection.execute("select metl.current_state()").fetchall()
         if changed and not plan:
             [[state]] = connection.execute(SET_RUN if run else SET_BLOCK, values).fetchall()
+        gained = {cell["entity_attribute"] for cell in cells if fate_of(cell) == "gained"}
+        pairs = {to: of for to, of in wanted.mapping.items() if to in gained}
+        left_out = [] if plan else _left_out(connection, wanted, pairs)
     if as_json:
-        print_json({"state": state, "done": changed and not plan, "cells": cells})
+        print_json({"state": state, "done": changed and not plan, "cells": cells, "left_out": left_out})
     elif not changed:
         say(f"The block is so already. This is still state {state}.")
     else:
@@ -184,3 +211,25 @@ def _change(
             say(f"It would {counted_changes(cells, FUTURE)}. To do it, leave out --plan.")
         else:
             say(f"The matrix {counted_changes(cells)}. This is state {state}.")
+            for each in left_out:
+                word = "version" if len(each["versions"]) == 1 else "versions"
+                command = printable(each["command"])
+                say(f"Not so in {word} {numbers(each['versions'])}. To map it there as well: {command}")
+
+
+def _left_out(connection: psycopg.Connection, changed: Block, pairs: dict[str, str]) -> list[dict[str, Any]]:
+    """Later versions that do not map these pairs, run by run, with the command that does it."""
+    versions: dict[int, list[str]] = defaultdict(list)
+    for version, to, of in connection.execute(LATER, _named(changed) | {"pairs": Jsonb(pairs)}):
+        versions[version].append(f"{to}={of}")
+    found = []
+    while versions:
+        first = min(versions)
+        run = [number for (number,) in connection.execute(RUN, _named(changed) | {"version": first})]
+        alike = [number for number in run if number >= first and versions.get(number) == versions[first]]
+        option = ["--run"] if len(alike) > 1 else []
+        words = ["metl", "block", "add", changed.schema, str(first), changed.entity, *versions[first], *option]
+        found.append({"versions": alike, "command": shlex.join(words)})
+        for number in alike:
+            del versions[number]
+    return found

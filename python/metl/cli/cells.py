@@ -27,7 +27,9 @@ def print_cells(cells: Iterable[Cell], fate: str | None = None) -> None:
     for cell in cells:
         block = (cell["schema"], cell["version"], cell["entity"], cell.get("entity_version"))
         became = fate or fate_of(cell)
-        reason = REASONS.get(cell.get("reason") or "", "")
+        said = cell.get("reason") or ""
+        # Of one that is gained, what its types do to values.
+        reason = f" ({said})" if said and became == "gained" else REASONS.get(said, "")
         blocks[block].append((list(MARKS).index(became), cell["entity_attribute"], cell["attribute"], became, reason))
     versions: dict[tuple[str, str, int | None, tuple[Line, ...]], list[int]] = defaultdict(list)
     for (schema, version, entity, entity_version), found in sorted(blocks.items()):

@@ -7,14 +7,18 @@ import click
 from rich.text import Text
 
 from metl import trees
-from metl.cli.display import json_option, listed, print_json, print_table, say
+from metl.cli.display import json_option, listed, print_json, print_table, printable, say
 from metl.database import address, one_state, rows
 
 COVERAGE = """
-select live.entity, live.version as entity_version, found.entity_attribute, found.type, found.sources, found.schemas
+select
+    live.entity, live.version as entity_version, found.entity_attribute, found.type, found.sources, found.schemas,
+    found.all_schemas, found.unfed, found.column_policy
 from metl.entity_versions as live
 cross join lateral metl.coverage(live.entity, live.version)
-    with ordinality as found (entity_attribute, type, sources, schemas, position)
+    with ordinality as found (
+        entity_attribute, type, sources, schemas, all_schemas, unfed, column_policy, position
+    )
 where live.deleted is null and (live.entity = %(entity)s or %(entity)s::text is null)
 order by live.entity, found.position
 """
@@ -25,6 +29,9 @@ order by live.entity, found.position
 @json_option
 def coverage(entity: str | None, as_json: bool) -> None:
     """Show how many attributes of each entity have a source; of ENTITY, which schemas feed each attribute.
+
+    A source is a schema whose newest version feeds it. One that did once has left values behind in the warehouse, which
+    stay or are cleared as metl policy column says.
 
     \b
     metl coverage
@@ -46,12 +53,24 @@ def coverage(entity: str | None, as_json: bool) -> None:
                 for each in found
             ],
         )
+        for each in found:
+            if each["unfed"]:
+                _print_unfed(each)
     else:
         _print_entities(found)
 
 
 def _count(count: int) -> Text:
     return Text(f"{count:,}", "" if count else "red", justify="right")
+
+
+def _print_unfed(attribute: dict[str, Any]) -> None:
+    since = []
+    for each in attribute["unfed"]:
+        version = "" if each["version"] is None else f"version {each['version']}, "
+        since.append(f"{printable(each['schema'])} since {version}state {each['state']}")
+    policy = attribute["column_policy"]
+    say(f"{printable(attribute['entity_attribute'])}: {policy}; not fed by {', '.join(since)}.")
 
 
 def _print_entities(found: list[dict[str, Any]]) -> None:

@@ -13,7 +13,7 @@ from rich.markup import escape
 
 from metl import broker
 from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, print_json, table
+from metl.cli.display import console, counted, print_json, table
 from metl.database import address, one_change, one_state
 from metl.errors import BadInput
 from metl.home import Home
@@ -148,12 +148,12 @@ def replay(
     preview = _preview(able, as_json)
     if not able:
         raise BadInput(
-            f"None of {len(found)} letters can be sent: {left} were sent {most} times already, the others were given "
-            "up or have no payload any more. --force sends those that have one."
+            f"No letter can be sent: {left} of {len(found)} already sent {counted(most, 'time')}, the others given up "
+            "or without a payload. --force sends those that have one."
         )
     if left:
-        click.echo(f"{left} more were sent {most} times already and are left out; --force sends them.", err=True)
-    agree(f"Send {len(able)} letters to {replays}?", yes)
+        click.echo(f"Left out: {left} already sent {counted(most, 'time')}. --force sends them too.", err=True)
+    agree(f"Send {counted(len(able), 'letter')} to {replays}?", yes)
     settings = broker.settings(kafka_config)
     sender = Sender(settings, replays)
     about = json.dumps({"letters": len(able), "to": replays, "force": force, "groups": preview})
@@ -174,7 +174,7 @@ def replay(
     if as_json:
         print_json({"operation": operation, "sent": sent, "left_out": left, "groups": preview})
     else:
-        click.echo(f"{sent} letters were sent to {replays}, as operation {operation}.")
+        click.echo(f"Sent {counted(sent, 'letter')} to {replays}, as operation {operation}.")
 
 
 @dead.command("give-up")
@@ -192,14 +192,14 @@ def give_up(letters: tuple[int, ...], purge: bool, why: str, yes: bool, as_json:
     with one_state(address()) as connection:
         found = named(connection, letters, **wanted)
     preview = _preview(found, as_json)
-    agree(f"Give {len(found)} letters up{' and drop what they say' if purge else ''}?", yes)
+    agree(f"Give {counted(len(found), 'letter')} up{' and drop what they say' if purge else ''}?", yes)
     with one_change(address()) as connection:
         numbers = [letter["letter"] for letter in found]
         [(count,)] = connection.execute("select metl.give_up_letters(%s, %s, %s)", (numbers, why, purge)).fetchall()
     if as_json:
         print_json({"given_up": count, "groups": preview})
     else:
-        click.echo(f"{count} letters were given up.")
+        click.echo(f"Gave {counted(count, 'letter')} up.")
 
 
 @dead.command()
@@ -237,9 +237,8 @@ def collect(
     if as_json:
         print_json(collector.counts)
     else:
-        click.echo("{came} letters came from {topic}, {new} of them new; {sent} were sent again.".format(
-            topic=dead_letters, **collector.counts
-        ))  # fmt: skip
+        came, new, sent = (collector.counts[name] for name in ("came", "new", "sent"))
+        click.echo(f"{counted(came, 'letter')} came from {dead_letters}, {new:,} new; {sent:,} sent again.")
 
 
 def _preview(letters: list[dict[str, Any]], as_json: bool) -> list[dict[str, Any]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from metl import jars, java
+from metl.capture import plugin
 from metl.errors import BadInput
 from metl.together import together
 
@@ -33,6 +34,8 @@ def fetch(configuration: tuple[str, ...], target: Path | None) -> None:
                 # An older one of ours: two versions of a jar in one folder help nobody.
                 shutil.rmtree(target / name)
             shutil.copytree(folder, target / name, dirs_exist_ok=True)
+            if name == "debezium":
+                plugin.add_converter(target / name / plugin.CONNECTOR)
             folder = target / name
         click.echo(f"{name:<9} {folder}")
 

@@ -8,14 +8,12 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, print_json, table
+from metl.cli.display import console, counted, print_json, table
 from metl.cli.source import source_option
 from metl.database import address, connect, one_change, one_state
-from metl.errors import BadInput, MetlError
-from metl.initial_load import Choice, Feed, feeds, named_table, table_of
+from metl.errors import MetlError
+from metl.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
 from metl.table_rows import copy_rows, count_rows, key_of, require_exact, told
-
-TOPICS = "select topic from metl.topics where schema = %s order by topic"
 
 
 @click.command(short_help="Rows of a table into the warehouse, by SQL.")
@@ -52,7 +50,7 @@ def initial_load(
             cells = (from_table.sql("postgres"), f"{count:,}", topic, entity, ", ".join(feed.sources))
             shown.add_row(*map(escape, cells))
             console.print(shown)
-        agree(f"Put {count:,} rows of {schema} into the warehouse?", yes)
+        agree(f"Put {counted(count, 'row')} of {schema} into the warehouse?", yes)
         with one_change(address()) as connection:
             begin = "select metl.begin_operation('initial_load', %s, %s)"
             [(operation,)] = connection.execute(begin, (why, json.dumps(about))).fetchall()
@@ -67,17 +65,9 @@ def initial_load(
     if as_json:
         print_json({"operation": operation, **about, "merged": merged})
     else:
-        click.echo(f"{merged:,} rows of {schema} are in the warehouse, as operation {operation}.")
+        click.echo(f"Merged {counted(merged, 'row')} of {schema} into the warehouse, as operation {operation}.")
 
 
 def _found(connection: psycopg.Connection, entity: str, schema: str, topic: str | None) -> tuple[Feed, str]:
     [feed] = feeds(connection, entity, Choice(schema=schema, newest=True))
-    topics = [each for (each,) in connection.execute(TOPICS, [schema])]
-    if topic is None and len(topics) != 1:
-        known = f"those of {', '.join(topics)}" if topics else "none"
-        raise BadInput(
-            f"Rows of {schema} are told apart by the topic of their messages, and it has {known}. Say --topic."
-        )
-    if topic is not None and topic not in topics:
-        raise BadInput(f"Topic {topic!r} is not one of schema {schema!r}. metl.topics has them.")
-    return feed, topic or topics[0]
+    return feed, topic_of(connection, schema, topic)

@@ -10,12 +10,20 @@ from metl.cli.display import console, print_json, table
 from metl.database import address, connect, one_state
 from metl.errors import BadInput, MetlError
 
+COUNTS = ("rows_in", "rows_out", "rows_filtered", "dead")
+#: Seconds from which on a job that reads what waited is said to catch up.
+LATE = 10
+
 
 @click.group(invoke_without_command=True, short_help="What maps, and how it goes.")
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_context
 def jobs(context: click.Context, as_json: bool) -> None:
     """Show the jobs: the state they map under, what they did, how long it took, what waits.
+
+    Counts are since the start of the job, and "of" all that it did since it was started first. The times p50 and p99
+    are of messages that came while it ran, in its last batch that had such; how long others had waited before, when a
+    job catches up, is said as its status.
 
     Also as SQL: metl.jobs has a row for each job, metl.job_batches one for each batch.
     """
@@ -60,7 +68,7 @@ def _show(found: list[dict[str, Any]]) -> None:
             _status(job),
             _text(job["state"]),
             _text(job["states_behind"]),
-            *(f"{job[column] or 0:,}" for column in ("rows_in", "rows_out", "rows_filtered", "dead")),
+            *(_count(job[column], job[f"{column}_ever"]) for column in COUNTS),
             _text(latency.get("p50")),
             _text(latency.get("p99")),
             _text(job["lag"]),
@@ -75,7 +83,22 @@ def _show(found: list[dict[str, Any]]) -> None:
 def _status(job: dict[str, Any]) -> str:
     """What it last said of itself, unless nobody is there any more."""
     over = ("stopped", "halted", "failed")
-    return job["status"] if job["running"] or job["status"] in over else f"gone (was {job['status']})"
+    if not job["running"]:
+        return job["status"] if job["status"] in over else f"gone (was {job['status']})"
+    behind = (job["behind_ms"] or 0) // 1000
+    return f"{job['status']}, catching up: {_long(behind)} behind" if behind >= LATE else str(job["status"])
+
+
+def _long(seconds: int) -> str:
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def _count(since_start: int | None, ever: int | None) -> str:
+    """One that was never started again has one number."""
+    return f"{since_start or 0:,}" if since_start == ever else f"{since_start or 0:,} of {ever or 0:,}"
 
 
 def _text(value: object) -> str:

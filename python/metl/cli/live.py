@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from metl import resources
+from metl import resources, signals
 from metl.home import Home
 from metl.stack.kafka import Kafka
 
@@ -55,7 +55,13 @@ def run(module: str, command: str, words: tuple[str, ...]) -> None:
     defaults = {"checkpoint": str(home.path / "checkpoints" / _job(words, command))}
     if kafka.is_elsewhere or kafka.port:
         defaults["brokers"] = kafka.address
-    job.main.main(list(words), prog_name=f"metl {command}", standalone_mode=False, default_map=defaults)
+    # Until the job itself listens to signals: also a polite kill lets it say that it ended. Its main is not called,
+    # which would make something else of a Ctrl-C.
+    with (
+        signals.all_interrupt(),
+        job.main.make_context(f"metl {command}", list(words), default_map=defaults) as context,
+    ):
+        job.main.invoke(context)
 
 
 def _job(words: tuple[str, ...], usual: str) -> str:

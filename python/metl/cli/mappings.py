@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from metl.cli.cells import print_cells
-from metl.cli.display import counted, print_json, say
+from metl.cli.display import counted, print_json, printable, say
 from metl.database import address, one_change, one_state
 from metl.errors import BadInput
 from metl.mappings import read, store, write
@@ -112,11 +112,15 @@ def _read(data: bytes, name: str, progress: Progress) -> Lines:
 
 def _show_stored(stored: Stored | None, as_json: bool) -> None:
     if as_json:
-        print_json({"state": None, "blocks": 0, "gained": 0, "lost": 0} if stored is None else asdict(stored))
+        print_json(
+            {"state": None, "blocks": 0, "gained": 0, "lost": 0, "remarks": []} if stored is None else asdict(stored)
+        )
     elif stored is None:
         say("Nothing to change: the matrix is as the file says. No state was made.")
     else:
         say(f"State {stored.state} changed {_said(stored.blocks, stored.gained, stored.lost)}.")
+        for remark in stored.remarks:
+            say(printable(remark))
 
 
 def _show_planned(cells: list[dict[str, Any]], as_json: bool) -> None:
@@ -125,7 +129,10 @@ def _show_planned(cells: list[dict[str, Any]], as_json: bool) -> None:
     for cell in cells:
         block = {name: cell[name] for name in BLOCK}
         found = blocks.setdefault(tuple(block.values()), {**block, "gained": [], "lost": []})
-        found[cell["fate"]].append({"attribute": cell["attribute"], "entity_attribute": cell["entity_attribute"]})
+        told = {"attribute": cell["attribute"], "entity_attribute": cell["entity_attribute"]}
+        found[cell["fate"]].append(
+            told | ({"remark": cell["reason"]} if cell["fate"] == "gained" and cell["reason"] else {})
+        )
     if as_json:
         print_json({"gained": counts["gained"], "lost": counts["lost"], "blocks": list(blocks.values())})
         return

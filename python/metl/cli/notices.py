@@ -1,14 +1,18 @@
 """metl notices: what Auto-Update has to tell."""
 
+import shlex
+from typing import Any
+
 import click
 
 from metl.cli.cells import arrows, block_name
-from metl.cli.display import counted, json_option, moment, print_json, print_table, say
+from metl.cli.display import counted, json_option, moment, print_json, print_table, printable, say
+from metl.cli.renames import looks_like
 from metl.database import address, one_change, one_state, rows
 from metl.errors import BadInput
 
 NOTICES = """
-select state, kind, schema, version, entity, entity_version, lost, created_at, confirmed_at
+select state, kind, schema, version, entity, entity_version, lost, created_at, confirmed_at, likely_renames
 from metl.notices
 where confirmed_at is null or %s
 order by state desc, schema, version, entity
@@ -63,9 +67,28 @@ def notices(context: click.Context, every: bool, as_json: bool) -> None:
         for kind in dict.fromkeys(each["kind"] for each in found):
             if kind in MEANING:
                 say(f"{kind}: {MEANING[kind]}.")
+        for each in found:
+            if each["likely_renames"] and each["confirmed_at"] is None and each["kind"] != "waiting":
+                _print_mend(each)
         seen = [each["state"] for each in found if each["confirmed_at"] is None and each["kind"] != "waiting"]
         if seen:
             say(f"Take note with: metl notices confirm {seen[0]}")
+
+
+def _print_mend(notice: dict[str, Any]) -> None:
+    """What maps the new attribute as the old one was, in this version and those after it."""
+    renamed = {each["attribute"]: each["renamed_to"] for each in notice["likely_renames"]}
+    pairs = [
+        f"{cell['entity_attribute']}={renamed[cell['attribute']]}"
+        for cell in notice["lost"]
+        if cell["attribute"] in renamed
+    ]
+    block = [notice["schema"], str(notice["version"]), notice["entity"]]
+    command = printable(shlex.join(["metl", "block", "add", *block, *pairs, "--run"]))
+    title = printable(str(block_name(notice)))
+    say(f"{title} looks like {looks_like(notice['likely_renames'])}. If so: {command}")
+    again = f"metl reprocess --since-state {notice['state']} --why rename"
+    say(f"Rows of it that came meanwhile lack the value until they are mapped again: {again}")
 
 
 @notices.command()

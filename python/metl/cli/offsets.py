@@ -3,6 +3,7 @@
 import contextlib
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -15,6 +16,7 @@ from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
 from metl.database import address, one_change, one_state
 from metl.errors import BadInput
+from metl.moments import moment
 from metl.nearest import nearest
 from metl.positions import Broker, at, check, read_offsets
 
@@ -169,6 +171,8 @@ def _target(
         spans = [
             span for span in kafka.spans(before) if topic in (None, span.topic) and partition in (None, span.partition)
         ]
+        if wanted not in ("earliest", "latest") and moment(str(wanted), "--to") > datetime.now(UTC):
+            raise BadInput(f"--to {wanted} is in the future. To skip all that waits: --to latest")
         target = at(kafka, str(wanted), spans, "--to")
     check(target, kafka, "--to")
     return target

@@ -5,7 +5,7 @@ import psycopg
 
 from metl import trees
 from metl.cli.display import json_option, moment, print_json, print_table, printable, say
-from metl.database import address, one_change, one_state, rows
+from metl.database import address, many_changes, one_change, one_state, rows
 from metl.errors import BadInput
 
 POLICIES = "select schema, entity, policy, set_by, set_at from metl.policies order by schema, entity"
@@ -13,6 +13,13 @@ MEANING = {
     "auto": "updates happen, and losses leave a notice",
     "confirm": "an update that would lose cells waits as a plan",
     "freeze": "nothing changes, and nothing is carried over to new versions",
+}
+COLUMN_POLICIES = """
+select entity, entity_attribute, policy, set_by, set_at from metl.column_policies order by entity, entity_attribute
+"""
+COLUMN_MEANING = {
+    "keep": "rows keep what they had when their schema does not feed it any more",
+    "clear": "it becomes null in rows whose schema does not feed it any more",
 }
 
 
@@ -31,6 +38,7 @@ def policy(context: click.Context, schema: str | None, entity: str | None, as_js
     metl policy
     metl policy --schema shop.customer --entity person     the one in force
     metl policy set confirm --entity person
+    metl policy column person email clear     what nothing feeds any more
     """
     if context.invoked_subcommand is not None:
         if schema or entity:
@@ -111,3 +119,56 @@ def set_(policy: str, schema: str | None, entity: str | None, as_json: bool) -> 
         print_json({"schema": schema, "entity": entity, "policy": policy})
     else:
         say(f"{_whose(schema, entity)}: {policy}. {MEANING[policy].capitalize()}.")
+
+
+@policy.command()
+@click.argument("entity", required=False)
+@click.argument("attribute", required=False)
+@click.argument("policy", required=False, type=click.Choice(list(COLUMN_MEANING)))
+@json_option
+def column(entity: str | None, attribute: str | None, policy: str | None, as_json: bool) -> None:
+    """Say what becomes of values in the warehouse that nothing feeds any more; without arguments: what was said.
+
+    A schema whose newest version does not feed an ATTRIBUTE of ENTITY leaves values behind in the rows that it brought.
+    Which columns that is about is in metl coverage, and in the comments on them.
+
+    \b
+    keep      rows keep what they had (the default)
+    clear     it becomes null in them; rows of schemas that feed it stay
+    \b
+    metl policy column person email clear
+    """
+    if entity is None:
+        _show_columns(as_json)
+        return
+    if attribute is None or policy is None:
+        raise BadInput(
+            "Give the entity, its attribute and keep or clear, such as: metl policy column person email clear"
+        )
+    with many_changes(address()) as connection:
+        trees.require_entity(connection, entity)
+        connection.execute("select metl.set_column_policy(%s, %s, %s)", [entity, attribute, policy])
+        # Each call is a transaction of its own, so that merges go on between them.
+        while connection.execute("select metl.clear_columns(%s) > 0", [entity]).fetchall() == [(True,)]:
+            pass
+    if as_json:
+        print_json({"entity": entity, "entity_attribute": attribute, "policy": policy})
+    else:
+        say(f"{printable(entity)}.{printable(attribute)}: {policy}. {COLUMN_MEANING[policy].capitalize()}.")
+
+
+def _show_columns(as_json: bool) -> None:
+    with one_state(address()) as connection:
+        found = rows(connection, COLUMN_POLICIES)
+    if as_json:
+        print_json(found)
+    elif not found:
+        say(f"No policy of a column was set, so that all is keep: {COLUMN_MEANING['keep']}.")
+    else:
+        print_table(
+            ["entity", "attribute", "policy", "by", "at"],
+            [
+                (each["entity"], each["entity_attribute"], each["policy"], each["set_by"], moment(each["set_at"]))
+                for each in found
+            ],
+        )

@@ -1,16 +1,18 @@
 """metl reprocess: maps again what outdated cells have mapped."""
 
+import contextlib
 import sys
 import uuid
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from typing import Any
 
 import click
 from rich.markup import escape
 
 from metl import broker, resources
 from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, print_json, table
-from metl.database import address, one_state
+from metl.cli.display import console, counted, print_json, table
+from metl.database import address, connect, one_state
 from metl.home import Home
 from metl.operations import operation
 from metl.outdated import Outdated, earlier, left_behind, outdated, still_there
@@ -39,77 +41,112 @@ def reprocess(
     the same position, that one is right. What is not mapped to an entity any more is taken back by a delete. What
     mappers read while this runs is not touched.
     """
-    settings = broker.settings(kafka_config)
     with one_state(address()) as connection:
         planned = outdated(connection, since_state, topic)
-    kafka = Broker(settings)
+    kafka = Broker(broker.settings(kafka_config))
     try:
         ranges, gone = still_there(planned, kafka)
     finally:
         kafka.close()
-    with one_state(address()) as connection:
-        states = earlier(connection, ranges)
-        behind = left_behind(connection, ranges, states)
-    count = sum(each.end - each.first for each in ranges)
-    plan = {"ranges": [each.plain() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind}
-    if not as_json:
-        _show(ranges)
-    if gone:
-        click.echo(f"{gone:,} messages are gone from Kafka and cannot be mapped again.", err=True)
-    if not ranges:
-        if as_json:
-            print_json(plan)
-        else:
-            click.echo(f"Nothing that Kafka has was mapped with cells that changed since state {since_state}.")
-        return
-    for entity, most in behind.items():
-        click.echo(f"Up to {most:,} records of {entity} are taken back: they are not mapped to it any more.", err=True)
-    agree(f"Map {count:,} messages again?", yes)
-    with operation(address(), "reprocess", why, {"since_state": since_state, **plan}) as begun:
-        done = _run(
-            ranges, states, job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json)
-        )
-        begun.outcome.update(done)
+    work = _Work(job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
+    with contextlib.ExitStack() as stack:
+        if any(each.needs_counting for each in ranges):
+            click.echo("Other versions have messages there, too: counting those that are meant.", err=True)
+            ranges = work.counted(stack, ranges)
+        with one_state(address()) as connection:
+            states = earlier(connection, ranges)
+            behind = left_behind(connection, ranges, states)
+        count = sum(each.messages for each in ranges)
+        plan = {
+            "ranges": [each.plain() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind
+        }  # fmt: skip
+        if not as_json:
+            _show(ranges)
+        if gone:
+            click.echo(f"{gone:,} messages are gone from Kafka and cannot be mapped again.", err=True)
+        if not ranges:
+            if as_json:
+                print_json(plan)
+            else:
+                click.echo(f"Nothing that Kafka has was mapped with cells that changed since state {since_state}.")
+            return
+        for entity, most in behind.items():
+            click.echo(
+                f"Up to {most:,} records of {entity} are taken back: they are not mapped to it any more.", err=True
+            )
+        agree(f"Map {counted(count, 'message')} again?", yes)
+        with operation(address(), "reprocess", why, {"since_state": since_state, **plan}) as begun:
+            done = work.run(stack, ranges, states)
+            begun.outcome.update(done)
     if as_json:
         print_json({"operation": begun.number, **plan, "mapped": done["messages"], "taken_back": done["taken_back"]})
     else:
-        undone = f", and {done['taken_back']:,} records taken back" if done["taken_back"] else ""
-        click.echo(f"{done['messages']:,} messages were mapped again{undone}, as operation {begun.number}.")
+        undone = f", took {counted(done['taken_back'], 'record')} back" if done["taken_back"] else ""
+        click.echo(f"Mapped {counted(done['messages'], 'message')} again{undone}, as operation {begun.number}.")
 
 
-def _run(
-    ranges: list[Outdated], states: list[int], job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say
-) -> dict[str, int]:
-    folder = str(resources.path("spark_jobs"))
-    if folder not in sys.path:
-        sys.path.append(folder)
-    # Only now: a preview needs no Spark.
-    import map_again
-    from mapper import kafka
-    from mapper.control import Control
-    from mapper.failures import in_a_sentence
-    from mapper.session import session
-    from mapper.settings import Settings, read_kafka_options
+class _Work:
+    """What needs Spark, which is started when it is needed first: most plans do without."""
 
-    settings = Settings(
-        topics="|".join(sorted({each.topic.replace(".", r"\.") for each in ranges})), job=job, trigger="available-now",
-        checkpoint=str(Home.from_environment().path / "checkpoints" / job), brokers=broker.address(), prefix=prefix,
-        dead_letters=dead_letters, replays=None, kafka_options=read_kafka_options(config, ()),
-    )  # fmt: skip
-    kafka.require(settings)
-    instance = str(uuid.uuid4())
-    wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
-    with Control.open(settings, instance) as control, in_a_sentence(), session(settings, bulk=True) as spark:
-        return asdict(map_again.reprocess(spark, settings, control, instance, wanted, states, say))
+    def __init__(self, job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> None:
+        folder = str(resources.path("spark_jobs"))
+        if folder not in sys.path:
+            sys.path.append(folder)
+        from mapper.settings import Settings, read_kafka_options
+
+        self._settings = Settings(
+            topics="reprocess", job=job, trigger="available-now", brokers=broker.address(), prefix=prefix,
+            checkpoint=str(Home.from_environment().path / "checkpoints" / job), dead_letters=dead_letters,
+            replays=None, kafka_options=read_kafka_options(config, ()),
+        )  # fmt: skip
+        self._say = say
+        self._spark: Any = None
+
+    def counted(self, stack: contextlib.ExitStack, ranges: list[Outdated]) -> list[Outdated]:
+        """Each with how many messages it has that are meant; without those that have none."""
+        import map_again
+        from mapper.choose import Choice
+        from mapper.control import jdbc
+        from mapper.failures import in_a_sentence
+
+        with connect(address()) as connection:
+            reading = jdbc(connection)
+            [(state,)] = connection.execute("select metl.current_state()").fetchall()
+        with in_a_sentence():
+            choices = [Choice.of(each) for each in ranges]
+            counts = map_again.count(self._session(stack), self._settings, reading, state, choices)
+        return [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True) if count]
+
+    def run(self, stack: contextlib.ExitStack, ranges: list[Outdated], states: list[int]) -> dict[str, int]:
+        import map_again
+        from mapper.choose import Choice
+        from mapper.control import Control
+        from mapper.failures import in_a_sentence
+
+        topics = "|".join(sorted({each.topic.replace(".", r"\.") for each in ranges}))
+        settings = replace(self._settings, topics=topics)
+        instance = str(uuid.uuid4())
+        with Control.open(settings, instance) as control, in_a_sentence():
+            spark = self._session(stack)
+            choices = [Choice.of(each) for each in ranges]
+            return asdict(map_again.reprocess(spark, settings, control, instance, choices, states, self._say))
+
+    def _session(self, stack: contextlib.ExitStack) -> Any:
+        from mapper.session import session
+
+        if self._spark is None:
+            self._spark = stack.enter_context(session(self._settings, bulk=True))
+        return self._spark
 
 
 def _show(ranges: list[Outdated]) -> None:
     if not ranges:
         return
-    shown = table("topic", "partition", "from", "to", "messages", "states")
+    shown = table("topic", "partition", "from", "to", "messages", "of versions", "mapped under")
     for each in ranges:
         ends = sorted({*each.states[:1], *each.states[-1:]})
         states = "-".join(map(str, ends)) or "not recorded"
-        numbers = (each.first, each.end - 1, each.end - each.first)
-        shown.add_row(escape(each.topic), str(each.partition), *(f"{number:,}" for number in numbers), states)
+        numbers = (each.first, each.end - 1, each.messages)
+        versions = ", ".join(map(str, each.versions))
+        shown.add_row(escape(each.topic), str(each.partition), *(f"{number:,}" for number in numbers), versions, states)
     console.print(shown)

@@ -9,12 +9,14 @@ from psycopg.types.json import Jsonb
 from metl import trees
 from metl.cli.cells import print_cells
 from metl.cli.display import counted, json_option, print_json, printable, say
+from metl.cli.renames import looks_like
 from metl.database import address, one_state, rows
 from metl.draft import read
 from metl.errors import BadInput
 
 NEXT = "select 1 + max(version) from metl.schema_versions where schema = %s"
 SIMULATE = "select * from metl.simulate(%s, %s) order by entity, entity_attribute"
+RENAMES = "select * from metl.plan_renames(%s, %s, %s)"
 KNOWN = "select distinct schema from metl.schema_versions where schema = any(%s)"
 
 
@@ -45,19 +47,25 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
         [[version]] = connection.execute(NEXT, [name]).fetchall()
         try:
             lost = rows(connection, SIMULATE, [name, Jsonb(draft.attributes)])
+            renames = rows(connection, RENAMES, [name, version, Jsonb(draft.attributes)]) if lost else []
         except psycopg.DataError as error:
             if error.diag.message_hint:
                 raise
             raise BadInput(f"{path} cannot be read: {error.diag.message_primary}.") from None
+    gone = {cell["attribute"] for cell in lost}
+    renames = [each | {"score": float(each["score"])} for each in renames if each["attribute"] in gone]
     hurt = sorted({cell["entity"] for cell in lost})
     if as_json:
-        print_json({"schema": name, "version": version, "safe": not lost, "entities": hurt, "lost": lost})
+        told = {"schema": name, "version": version, "safe": not lost, "entities": hurt, "lost": lost}
+        print_json(told | {"likely_renames": renames})
     elif not lost:
         say(f"Safe: version {version} of {printable(name)} would lose no mapping.")
     else:
         entities = ", ".join(map(printable, hurt))
         say(f"Version {version} of {printable(name)} would lose {counted(len(lost), 'cell')} of {entities}:")
         print_cells(lost)
+        if renames:
+            say(f"It looks like {looks_like(renames)}.")
         say("What goes on under another name keeps its cells if it says so: aliases in Avro, x-renamed-from elsewhere.")
     context.exit(1 if lost else 0)
 

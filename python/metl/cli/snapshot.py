@@ -1,27 +1,30 @@
 """metl snapshot: rows once more, from the source."""
 
-import json
-
 import click
+import psycopg
 from rich.markup import escape
 
 from metl import broker
-from metl.capture import connectors
+from metl.capture import changes, connectors
+from metl.capture import source as sources
+from metl.capture.changes import Place
 from metl.capture.settings import signals
+from metl.capture.snapshots import BLOCKING, check, hears, tells
+from metl.capture.tables import count
 from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.display import console, print_json, table
 from metl.cli.source import source_option
-from metl.database import address, one_change
-from metl.errors import BadInput
-from metl.home import Home
-from metl.snapshot import ask, check, estimate, hears
-from metl.stack.connect import Connect
+from metl.database import address, connect
+from metl.errors import BadInput, Interrupted
+from metl.operations import operation
+
+NAMES = {BLOCKING: "in one go, changes wait", "INCREMENTAL": "in pages, beside changes"}
 
 
 @click.command(short_help="Ask Debezium to read whole tables again.")
 @click.argument("connector")
 @click.argument("tables", nargs=-1, required=True)
-@source_option("The source database, to say how many rows")
+@source_option("The source database, if this machine does not reach it at the connector's address")
 @click.option("--enable", is_flag=True, help="Let the connector hear signals first, if it does not: it starts again.")
 @why_option
 @yes_option
@@ -31,39 +34,56 @@ def snapshot(
     connector: str, tables: tuple[str, ...], source: str | None, enable: bool, why: str, yes: bool,
     kafka_config: str | None, as_json: bool,
 ) -> None:  # fmt: skip
-    """Ask Debezium to read all rows of TABLES (schema.table) once more: an incremental snapshot.
+    """Ask Debezium to read all rows of TABLES (schema.table) once more, and wait until it has.
 
-    The rows come as messages with op r, in chunks, while changes go on; a mapper treats them like any other. Who asked
-    and why is recorded in metl.operations. Needs a member of metl_steward or metl_job.
+    The rows come as messages with op r; a mapper treats them like any other. Where Debezium can page by the primary
+    key it does so while changes go on (an incremental snapshot); else it reads the table in one go while changes wait
+    (a blocking snapshot). Who asked and why is recorded in metl.operations. Needs a member of metl_steward or metl_job.
     """
-    connect = Connect(Home.from_environment())
-    if not connect.is_elsewhere and not connect.port:
-        raise BadInput("There is no Kafka Connect yet. Start a local one with `metl up connect`, or set METL_CONNECT.")
-    settings = connectors.config(connect.address, connector)
+    place = Place(connectors.address(), connector, broker.settings(kafka_config))
+    settings = connectors.config(place.connect, connector)
     check(settings, connector, tables)
-    if not hears(settings) and not enable:
+    wanted = settings | signals(settings["topic.prefix"], broker.address()) if enable else settings
+    if not hears(wanted):
         raise BadInput(
             f"Connector {connector} hears no signals. --enable sets what it needs: signal.enabled.channels, "
-            "signal.kafka.topic, signal.kafka.bootstrap.servers and read.only."
+            "signal.kafka.topic, signal.kafka.bootstrap.servers, read.only, and notifications of how it goes."
         )
-    rows = estimate(source, tables)
-    if not as_json:
-        shown = table("table", "rows, about")
-        for name, count in rows.items():
-            shown.add_row(escape(name), "unknown" if count is None else f"{count:,}")
-        console.print(shown)
-    agree(f"Let connector {connector} read {len(tables)} tables once more?", yes)
-    with one_change(address()) as connection:
-        about = json.dumps({"connector": connector, "tables": rows})
-        [(operation,)] = connection.execute("select metl.begin_operation('snapshot', %s, %s)", (why, about)).fetchall()
-    if not hears(settings):
-        settings |= signals(settings["topic.prefix"], broker.address())
-        broker.make_topic(broker.settings(kafka_config), settings["signal.kafka.topic"])
-        connectors.create(connect.address, connector, settings)
-    signal = ask(broker.settings(kafka_config), settings, tables)
-    with one_change(address()) as connection:
-        connection.execute("select metl.end_operation(%s, %s)", (operation, json.dumps({"signal": signal})))
+    if hears(settings) and tells(settings):
+        wanted = settings
+    with _connected(source, settings) as rows_of:
+        wanted = changes.current(rows_of, wanted, tables)
+        kinds = {name: kind for kind, names in changes.by_kind(rows_of, tables).items() for name in names}
+        rows = count(rows_of, tables)
+        rows_of.rollback()
+        if not as_json:
+            shown = table("table", "rows, about", "read")
+            for name, number in rows.items():
+                about = "unknown" if number is None else f"{number:,}"
+                shown.add_row(escape(name), about, NAMES[kinds[name]])
+            console.print(shown)
+        agree(f"Let connector {connector} read {len(tables)} tables once more?", yes)
+        with operation(address(), "snapshot", why, {"connector": connector, "tables": rows}) as begun:
+            if wanted != settings:
+                changes.change(place, wanted)
+            try:
+                outcome, asked = changes.read_rows(rows_of, place, wanted, tables, lambda _: None)
+            except KeyboardInterrupt:
+                raise Interrupted(
+                    f"Interrupted. Connector {connector} was asked for the rows and reads them all the same."
+                ) from None
+            read = {name: number for scans in outcome.values() if scans for name, number in scans.rows.items()}
+            begun.outcome |= {"signal": asked[0], "signals": asked, "rows": read}
     if as_json:
-        print_json({"operation": operation, "signal": signal, "tables": rows})
+        print_json({"operation": begun.number, "signal": asked[0], "tables": rows, "kinds": kinds, "rows": read})
+    elif None in outcome.values():
+        click.echo(
+            f"Connector {connector} was asked, as operation {begun.number}. Its task runs, but it does not tell how "
+            "its snapshots go: --enable sets that."
+        )
     else:
-        click.echo(f"Connector {connector} was asked, as operation {operation}. The rows come with op r.")
+        click.echo(f"Connector {connector} has read {sum(read.values()):,} rows, as operation {begun.number}.")
+
+
+def _connected(dsn: str | None, settings: dict[str, str]) -> psycopg.Connection:
+    return connect(dsn, "--source") if dsn else sources.connect(settings)

@@ -16,11 +16,11 @@ SECRETS = ("password", "sslpassword")
 
 def source_option(what: str, *, required: bool = False) -> Callable[[Any], Any]:
     return click.option(
-        "--source", envvar=VARIABLE, required=required, callback=_without_secrets, help=f"{what} [env: {VARIABLE}]."
+        "--source", envvar=VARIABLE, required=required, callback=without_secrets, help=f"{what} [env: {VARIABLE}]."
     )
 
 
-def _without_secrets(context: click.Context, option: click.Parameter, dsn: str | None) -> str | None:
+def without_secrets(context: click.Context, option: click.Parameter, dsn: str | None) -> str | None:
     """Everybody on this machine can read command lines: a password in one is refused before it is used."""
     if dsn is None or context.get_parameter_source(str(option.name)) is not ParameterSource.COMMANDLINE:
         return dsn
@@ -28,11 +28,11 @@ def _without_secrets(context: click.Context, option: click.Parameter, dsn: str |
         said = conninfo_to_dict(dsn)
     except ProgrammingError:
         # Its own words would repeat the address, password and all.
-        raise BadInput("--source is not an address that PostgreSQL can read.") from None
+        raise BadInput(f"--{option.name} is not an address that PostgreSQL can read.") from None
     if any(said.get(name) for name in SECRETS):
+        instead = f"Set {option.envvar} to this address instead, or leave" if option.envvar else "Leave"
         raise BadInput(
-            "--source has a password, and everybody on this machine can read command lines. Set "
-            f"{VARIABLE} to this address instead, or leave the password out and put it into ~/.pgpass or a file that "
-            "passfile=… in the address names."
+            f"--{option.name} has a password, and everybody on this machine can read command lines. {instead} the "
+            "password out and put it into ~/.pgpass or a file that passfile=… in the address names."
         )
     return dsn

@@ -10,10 +10,14 @@ from pathlib import Path
 import click
 from rich.markup import escape
 
+from metl.capture.health import Health
+from metl.capture.monitor import observe
+from metl.cli.capture_display import print_connectors
 from metl.cli.display import console, print_json, table
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack import KINDS, parts, supervisor
+from metl.stack.connect import Connect
 from metl.stack.postgres import Postgres
 
 PART_NAMES = ", ".join(kind.name for kind in KINDS)
@@ -49,16 +53,25 @@ def down() -> None:
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @click.pass_context
 def status(context: click.Context, as_json: bool) -> None:
-    """Show every part: where it is, whether it answers, what memory it takes.
+    """Show every part: where it is, whether it answers, what memory it takes. And every connector: its tasks and
+    tables, how far behind its source it is, what is wrong and the way out.
 
-    Exits with 1 if a part died or does not answer.
+    Exits with 1 if a part died or does not answer, or if a connector captures nothing.
     """
     home = Home.from_environment()
     found = supervisor.status(parts(home))
+    captured = _connectors(home)
     seconds = supervisor.last_up_seconds(home)
     resident = sum(each.resident_bytes for each in found)
     if as_json:
-        print_json({"parts": [asdict(each) for each in found], "up_seconds": seconds, "resident_bytes": resident})
+        print_json(
+            {
+                "parts": [asdict(each) for each in found],
+                "connectors": [each.plain() for each in captured],
+                "up_seconds": seconds,
+                "resident_bytes": resident,
+            }
+        )
     else:
         shown = table("part", "state", "address", "pid", "memory", "")
         for each in found:
@@ -70,7 +83,19 @@ def status(context: click.Context, as_json: bool) -> None:
         if resident:
             took = f"; the last `metl up` took {seconds:.1f} s" if seconds else ""
             console.print(f"{resident / 10**9:.2f} GB resident in all{took}.")
-    context.exit(1 if any(each.is_bad for each in found) else 0)
+        if captured:
+            console.print()
+            print_connectors(captured)
+    context.exit(1 if any(each.is_bad for each in found) or any(each.is_bad for each in captured) else 0)
+
+
+def _connectors(home: Home) -> list[Health]:
+    """None where there is no Kafka Connect, or one that was never started."""
+    connect, postgres = Connect(home), Postgres(home)
+    if not connect.is_elsewhere and not connect.daemon.was_started():
+        return []
+    has_database = postgres.is_elsewhere or bool(postgres.port)
+    return observe(connect.address, postgres.address if has_database else None)
 
 
 @click.command(short_help="Show the log of a part.")

@@ -58,7 +58,7 @@ def suggest(
         if entity is not None:
             trees.entity_version(connection, entity)
         found = unmapped.read(connection, schema, version, entity)
-    ranking = Ranking(found.targets, found.matrix)
+    ranking = Ranking(found.targets, found.matrix, found.attributes)
     suggested = [(attribute, ranking.best(attribute, number, least)) for attribute in found.attributes]
     if as_json:
         print_json([_plain(attribute, suggestions) for attribute, suggestions in suggested])

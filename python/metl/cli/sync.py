@@ -14,6 +14,7 @@ import psycopg
 from rich.progress import Progress
 
 from metl import signals
+from metl.capture.monitor import Monitor
 from metl.cli.display import console
 from metl.database import address, many_changes
 from metl.errors import BadInput
@@ -28,14 +29,20 @@ from metl.registry.listing import Registry
 from metl.registry.sync import Sync
 from metl.registry.watch import Watch
 from metl.stack import registry as stack
+from metl.stack.connect import Connect
 
 #: So many at once are summed up instead of told one by one, unless somebody has to take note of one.
 MANY = 50
 SAY_EVERY = 10.0
+MONITOR_TIMEOUT = 2.0
 
 
 @click.command(short_help="Take new schema versions from the registry.")
-@click.option("--watch", is_flag=True, help="Go on until Ctrl-C: news are taken up within two seconds.")
+@click.option(
+    "--watch",
+    is_flag=True,
+    help="Go on until Ctrl-C: news are taken up within two seconds. Also tells of connectors that die.",
+)
 @click.option("--group", "groups", multiple=True, help="Only this group of the registry; may be given several times.")
 @click.option(
     "--registry-type",
@@ -131,7 +138,24 @@ def _watch(prepare: Callable[[Books], Sync], name: str, stop: threading.Event, o
     # What is wrong from the start is no reason to wait.
     with many_changes(address()) as connection:
         Books(connection, name).require_steward()
-    Watch(address(), prepare, name, stop, out.say).run()
+    with _monitored(stop, out):
+        Watch(address(), prepare, name, stop, out.say).run()
+
+
+@contextlib.contextmanager
+def _monitored(stop: threading.Event, out: "_Output") -> Iterator[None]:
+    """Whoever watches the registry is the first to wonder why nothing comes: connectors are looked at as well."""
+    connect = Connect(Home.from_environment())
+    if not connect.is_elsewhere and not connect.port:
+        yield
+        return
+    monitor = threading.Thread(target=Monitor(connect.address, address(), out.say).run, args=(stop,), daemon=True)
+    monitor.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        monitor.join(MONITOR_TIMEOUT)
 
 
 def _retry(books: Books, schema: str) -> None:

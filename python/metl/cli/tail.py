@@ -9,11 +9,10 @@ import click
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from rich.markup import escape
 
+from metl import broker
 from metl.cli.display import console
-from metl.errors import BadInput, MetlError
-from metl.home import Home
+from metl.errors import BadInput
 from metl.nearest import nearest
-from metl.stack.kafka import Kafka
 
 PATIENCE = 10.0
 
@@ -31,10 +30,7 @@ def tail(topic: str, number: int, follow: bool, as_json: bool) -> None:
     \b
     metl tail cdm.person
     """
-    kafka = Kafka(Home.from_environment())
-    if not kafka.is_elsewhere and not kafka.port:
-        raise BadInput("There is no Kafka yet. Start a local one with `metl up kafka`, or set METL_KAFKA.")
-    with _consumer(kafka.address) as consumer, contextlib.suppress(KeyboardInterrupt):
+    with _consumer(broker.address()) as consumer, contextlib.suppress(KeyboardInterrupt):
         left = _assign(consumer, topic, number)
         last = sorted(_next(consumer, left), key=lambda message: (message.timestamp()[1], message.offset()))
         for message in last[-number:] if number else []:
@@ -50,7 +46,7 @@ def _consumer(address: str) -> Iterator[Consumer]:
     try:
         yield consumer
     except KafkaException as error:
-        raise MetlError(f"Kafka at {address} does not answer: {error.args[0].str()}.") from None
+        raise broker.silent(address, error.args[0].str()) from None
     finally:
         consumer.close()
 

@@ -1,5 +1,6 @@
 """Kafka Connect with Debezium's PostgreSQL connector and Apicurio's converters."""
 
+import asyncio
 import shutil
 import zipfile
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from metl import jars, java, rest
+from metl.capture import plugin
 from metl.home import write_private
 from metl.stack.kafka import Kafka
 from metl.stack.part import Part, Say
@@ -36,13 +38,22 @@ class Connect(Part):
         for configuration in ("connect", "debezium", "converter"):
             await jars.fetch(configuration, say)
         self.home.directory(self.name)
-        self._lay_out_plugins()
-        write_private(self._passwords, f"{OWNER}={self.home.password(OWNER)}\n")
+        await asyncio.to_thread(self._lay_out_plugins)
+        write_private(self._passwords, f"{OWNER}={self.home.password(OWNER)}\n{self._other_passwords()}")
         write_properties(self._settings, self._properties())
+
+    def _other_passwords(self) -> str:
+        """What somebody has added for connectors of other roles."""
+        if not self._passwords.exists():
+            return ""
+        lines = self._passwords.read_text().splitlines(keepends=True)
+        return "".join(line for line in lines if not line.startswith(f"{OWNER}="))
 
     def command(self) -> Sequence[str | Path]:
         return [
             *(java.machine_java(), "-Xmx384m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
+            # The driver sets a session's time zone to this one, and ranges and arrays of moments come as text.
+            "-Duser.timezone=UTC",
             *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"),
             *("-cp", jars.folder("connect") / "*"),
             *("org.apache.kafka.connect.cli.ConnectDistributed", self._settings),
@@ -57,9 +68,15 @@ class Connect(Part):
         shutil.rmtree(self._plugins, ignore_errors=True)
         converter = self._plugins / "converter"
         converter.mkdir(parents=True)
-        (self._plugins / "debezium").symlink_to(jars.folder("debezium") / "debezium-connector-postgres")
-        for jar in jars.folder("converter").glob("*.jar"):
-            (converter / jar.name).symlink_to(jar)
+        debezium = self._plugins / "debezium"
+        debezium.mkdir()
+        for folder, source in (
+            (converter, jars.folder("converter")),
+            (debezium, jars.folder("debezium") / plugin.CONNECTOR),
+        ):
+            for jar in source.glob("*.jar"):
+                (folder / jar.name).symlink_to(jar)
+        plugin.add_converter(debezium)
         # Apicurio ships no list of its converters. With one, Connect need not search every class
         # of every jar, which is half of its start.
         with zipfile.ZipFile(converter / "manifest.jar", "w") as manifest:

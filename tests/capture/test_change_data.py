@@ -8,13 +8,10 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
 
 from metl import rest
-from metl.capture import connectors
-from metl.capture.publication import drop_slot
-from metl.capture.settings import postgres_source
 from tests import topics
+from tests.connectors import capturing
 from tests.parts import Source
 
 
@@ -31,25 +28,12 @@ class Shop:
 
 
 @pytest.fixture
-def shop(parts: Source, connect: str, registry: str, database: str) -> Iterator[Shop]:
+def shop(parts: Source, registry: str, database: str) -> Iterator[Shop]:
     prefix = f"shop{uuid.uuid4().hex[:8]}"
     made = Shop(database, f"{prefix}.public.customer")
     made.execute("create table customer (id int primary key, name text, note text)")
-    host, port = parts.seen_by_connect("postgres")
-    settings = postgres_source(
-        prefix=prefix,
-        host=host,
-        port=port,
-        database=str(conninfo_to_dict(database)["dbname"]),
-        user="metl_owner",
-        password=parts.password_for_connect(),
-        tables=["public.customer"],
-        registry="http://{}:{}".format(*parts.seen_by_connect("registry")),
-    )
-    connectors.create(connect, prefix, settings)
-    yield made
-    connectors.delete(connect, prefix)
-    drop_slot(database, prefix)
+    with capturing(parts, database, prefix, ["public.customer"]):
+        yield made
 
 
 def test_a_row_change_arrives_with_its_registry_id(shop: Shop, kafka: str, registry: str) -> None:

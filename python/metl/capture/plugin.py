@@ -1,0 +1,17 @@
+"""Debezium's plugin folder, with METL's converter in it, which keeps values that Debezium would alter."""
+
+import shutil
+from pathlib import Path
+
+from metl import jars, scala
+
+CONNECTOR = "debezium-connector-postgres"
+#: What a connector is told to load it.
+CONVERTER_CLASS = "metl.capture.ExactValues"
+CONVERTER = scala.Jar("metl-converter.jar", "capture/converter", lambda: jars.folder("debezium") / CONNECTOR)
+
+
+def add_converter(plugin: Path) -> None:
+    """Into the folder of Debezium's own jars: its classes must be loaded by the same class loader."""
+    for jar in (CONVERTER.build(), scala.scala_library()):
+        shutil.copy(jar, plugin / jar.name)

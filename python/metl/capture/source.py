@@ -1,0 +1,72 @@
+"""The database that a connector reads, as this machine reaches it."""
+
+import os
+import re
+from pathlib import Path
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+from metl.errors import MetlError
+
+VARIABLE = "METL_SOURCE_DSN"
+# ${file:<path>:<key>}, as Kafka's FileConfigProvider reads it.
+REFERENCE = re.compile(r"\$\{file:(?P<path>.+):(?P<key>[^:}]+)\}")
+CONNECT_TIMEOUT = 3
+
+
+class NoLogin(MetlError):
+    """The source lets nobody in with what the connector has."""
+
+
+def connect(settings: dict[str, str]) -> psycopg.Connection:
+    """With the connector's own user and password where this machine can read it, so that a wrong one is noticed."""
+    given = _given(settings)
+    try:
+        return psycopg.connect(given or _own(settings), connect_timeout=CONNECT_TIMEOUT)
+    except psycopg.Error as error:
+        said = " ".join(str(error).split())
+        # libpq names each address that it tried; the last words are the reason.
+        reason = re.sub(r"^.*(FATAL: +|failed: )", "", said).rstrip(".?")
+        database, user = settings.get("database.dbname"), settings.get("database.user")
+        where = f"{settings.get('database.hostname')}:{settings.get('database.port')}"
+        who = (
+            f"Nobody can log in to database {database} by {VARIABLE}"
+            if given
+            else (f"{user} cannot log in to database {database} at {where}")
+        )
+        raise NoLogin(f"{who}: {reason}") from None
+
+
+def _given(settings: dict[str, str]) -> str | None:
+    """METL_SOURCE_DSN if it names the connector's database. Its server may have another name here than there."""
+    given = os.environ.get(VARIABLE)
+    try:
+        is_same = given and conninfo_to_dict(given).get("dbname") == settings.get("database.dbname")
+    except psycopg.ProgrammingError:
+        raise NoLogin(f"{VARIABLE} is not an address that PostgreSQL can read") from None
+    return given if is_same else None
+
+
+def _own(settings: dict[str, str]) -> str:
+    """The connector's address and, if it can be read, password."""
+    password = _password(settings.get("database.password", ""))
+    return make_conninfo(
+        host=settings.get("database.hostname"),
+        port=settings.get("database.port", "5432"),
+        dbname=settings.get("database.dbname", ""),
+        user=settings.get("database.user"),
+        **({"password": password} if password else {}),
+    )
+
+
+def _password(setting: str) -> str | None:
+    """Null if it is kept where only Kafka Connect can read it; then ~/.pgpass may have it."""
+    reference = REFERENCE.fullmatch(setting)
+    if reference is None:
+        return None if setting.startswith("${") else setting or None
+    try:
+        lines = Path(reference["path"]).read_text().splitlines()
+    except OSError:
+        return None
+    return dict(line.split("=", 1) for line in lines if "=" in line).get(reference["key"])

@@ -1,0 +1,138 @@
+"""metl capture: tables are added and removed, checked before, and what a connector had stays."""
+
+import json
+from typing import Any
+
+import pytest
+
+from metl.capture import connectors
+from metl.home import Home
+from metl.stack.connect import Connect
+from metl.stack.kafka import Kafka
+from tests import topics
+from tests.capture.conftest import Stack
+
+pytestmark = pytest.mark.timeout(300)
+
+
+def messages(stack: Stack, table: str, count: int) -> list[dict[str, Any]]:
+    found = topics.read(Kafka(Home(stack.home)).address, f"shop.public.{table}", count)
+    return [json.loads(message.value() or b"{}")["payload"] for message in found]
+
+
+def test_nothing_is_changed_if_anything_is_refused(stack: Stack) -> None:
+    names = ["customer", "payment_2020", "heap", "everybody", "custmer", "product"]
+    refused = stack("capture", "add", "shop", *(f"public.{name}" for name in names), code=2)
+    assert "Nothing was changed" in refused
+    found = json.loads(stack("capture", "check", "shop", *(f"public.{name}" for name in names), "--json", code=1))
+    by_table = {each["about"]: (each["verdict"], f"{each['finding']} {each['way_out']}") for each in found}
+    assert by_table["public.customer"][0] == by_table["public.product"][0] == "note"
+    for name, words in {
+        "payment_2020": "capture public.payment",
+        "heap": 'alter table "public"."heap" replica identity full',
+        "everybody": "a view",
+        "custmer": "Did you mean 'public.customer'",
+    }.items():
+        assert by_table[f"public.{name}"][0] == "refused" and words in by_table[f"public.{name}"][1]
+    assert "gross, net" in by_table["public.product"][1]
+    assert "shop" not in {each["connector"] for each in json.loads(stack("capture", "list", "--json"))}
+
+
+def test_a_table_is_added_with_its_rows_and_what_was_there_stays(stack: Stack) -> None:
+    assert "public.customer: 30 rows" in stack("capture", "add", "shop", "public.customer")
+    connect = Connect(Home(stack.home)).address
+    connectors.create(connect, "shop", connectors.config(connect, "shop") | {"tombstones.on.delete": "false"})
+
+    connectors.create(connect, "shop", connectors.config(connect, "shop") | {"interval.handling.mode": "numeric"})
+    assert 'it lacks interval.handling.mode"' in stack("capture", "check", "shop", "public.customer", "--json")
+
+    # One by pages; two in one go, since Debezium cannot page by this key, nor name that table in a signal.
+    names = ["public.product", "public.payment", "public.Odd, Näme"]
+    said = stack("capture", "add", "shop", *names, "--yes")
+
+    assert "public.payment: 5,000 rows" in said and "public.product: 2 rows" in said
+    shown = json.loads(stack("capture", "show", "shop", "--json"))
+    assert set(shown["tables"]) == {"public.customer", *names} and shown["problem"] is None
+    assert shown["settings"]["tombstones.on.delete"] == "false"
+    stack.execute(
+        "shop",
+        "insert into payment values (1, '2021-05-05', 1.5)",
+        "update product set price = 7 where id = 1",
+        "update customer set name = 'x' where id = 1",
+    )
+    assert messages(stack, "payment", 5001)[-1]["after"]["amount"] == "1.5"
+    assert [each["after"] for each in messages(stack, "product", 3)][1:] == [
+        {"id": 2, "price": 6},
+        {"id": 1, "price": 7},
+    ]
+    assert messages(stack, "customer", 31)[-1]["op"] == "u"
+
+
+def test_a_snapshot_takes_the_way_that_the_key_allows(stack: Stack) -> None:
+    done = stack("snapshot", "shop", "public.payment", "public.customer", "--why", "a test", "--yes", "--json")
+    told = json.loads(done[done.index("{") :])
+    assert told["tables"] == {"public.payment": 5001, "public.customer": 30} == told["rows"]
+    assert told["kinds"] == {"public.payment": "BLOCKING", "public.customer": "INCREMENTAL"}
+    assert len(messages(stack, "payment", 10_002)) == 10_002
+
+
+def test_no_columns_are_mixed_up(stack: Stack) -> None:
+    """After a blocking snapshot, Debezium would take what comes after a generated column for the column before."""
+    stack("capture", "add", "shop", "public.tally")
+    snapshot = ("snapshot", "shop", "public.payment", "--why", "a test", "--yes")
+    for words in (snapshot, ("capture", "add", "shop", "public.Odd; Näme")):
+        assert "public.tally" in stack(*words, code=2)
+    assert "public.Odd; Näme" not in json.loads(stack("capture", "show", "shop", "--json"))["tables"]
+    stack("snapshot", "shop", "public.tally", "--why", "a test", "--yes")
+    stack.execute("shop", "update tally set other = 'c'")
+    assert messages(stack, "tally", 3)[-1]["after"] == {"id": 1, "note": "a", "other": "c"}
+    # It is no generated column any more, but the connector still leaves it out: that is told.
+    stack.execute("shop", "alter table tally alter twice drop expression")
+    assert "leaves out twice" in stack("capture", "check", "shop", "public.tally")
+    stack("capture", "remove", "shop", "public.tally", "--why", "a test", "--yes")
+
+
+def test_names_that_would_be_one(stack: Stack) -> None:
+    """To Kafka in topics, to PostgreSQL in slots."""
+    assert "shop.public.Odd__N_me" in stack("capture", "check", "shop", "public.Odd; Näme", code=1)
+    shop = stack.dsn("shop")
+    assert "metl_shop is another connector's" in stack("capture", "add", "SHOP", "public.tally", "--dsn", shop, code=2)
+    assert "'sh op'" in stack("capture", "add", "sh op", "public.tally", "--dsn", shop, code=2)
+    stack.execute("shop", 'create table "Customer" (id int primary key)')
+    assert "Customer" not in stack("status")
+
+
+def test_what_is_wrong_with_a_password(stack: Stack) -> None:
+    shop = stack.dsn("shop")
+    words = ("capture", "add", "other", "public.tally", "--dsn", shop, "--password")
+    assert "and not the password" in stack(*words, "secret", code=2)
+    assert "cannot log in" in stack(*words, f"${{file:{stack.home}/connect/passwords.properties:nobody}}", code=2)
+    assert stack.ask("select from pg_publication where pubname = 'metl_other'", "shop") == []
+
+
+def test_a_removed_table_leaves_the_others_alone(stack: Stack) -> None:
+    asked = stack("capture", "remove", "shop", "public.product", "--why", "a test", code=2)
+    assert "will never come" in asked and "stay as they are" in asked and "Add --yes" in asked
+    stack("capture", "remove", "shop", "public.product", "--why", "a test", "--yes")
+    stack.execute("shop", "update customer set name = 'y' where id = 2", "update product set price = 8 where id = 1")
+    assert messages(stack, "customer", 62)[-1]["after"]["name"] == "y"
+    assert len(messages(stack, "product", 3)) == 3
+    assert stack.ask("select kind, why, outcome is null from metl.operations order by operation desc limit 1") == [
+        ("capture_remove", "a test", False)
+    ]
+    assert "Did you mean 'public.customer'" in stack(
+        "capture", "remove", "shop", "public.custmer", "--why", "a test", "--yes", code=2
+    )
+
+
+def test_an_old_publication_is_mended(stack: Stack) -> None:
+    """As Debezium makes them: changes of partitions come under their own names, which no connector reads."""
+    stack.execute("shop", "alter publication metl_shop set (publish_via_partition_root = false)")
+    assert "public.payment are not published" in stack("status", code=1)
+    assert "publishes changes of partitions" in stack("capture", "add", "shop", "public.payment", "--yes")
+    assert "not published" not in stack("status")
+
+
+def test_a_wrong_address_says_which_variable(stack: Stack) -> None:
+    for words in (("list",), ("show", "shop")):
+        assert "METL_CONNECT" in stack("capture", *words, code=1, METL_CONNECT="http://127.0.0.1:9")
