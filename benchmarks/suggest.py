@@ -59,7 +59,7 @@ def measure(dsn: str) -> dict[str, float]:
         found = unmapped.read(connection, None, None, None)
     read = time.perf_counter()
     assert (len(found.attributes), len(found.targets)) == (SCHEMAS * ATTRIBUTES, ENTITIES * ATTRIBUTES)
-    ranking = Ranking(found.targets, found.matrix)
+    ranking = Ranking(found.targets, found.matrix, found.attributes)
     suggested = sum(bool(ranking.best(each, 5, 0.55)) for each in found.attributes)
     ranked = time.perf_counter()
     assert suggested > len(found.attributes) / 2

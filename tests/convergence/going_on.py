@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from metl import rest
+from metl.capture import connectors
+from metl.demo import programs
 from metl.demo.programs import Program
 from metl.errors import MetlError
 from metl.home import Home
@@ -69,13 +70,12 @@ class GoingOn:
         """Connect does not start a task again that failed while a server was away: that is for whoever runs it."""
         [connect] = [part.address for part in parts(self.home) if part.name == "connect"]
         try:
-            for name, found in rest.request("GET", f"{connect}/connectors?expand=status").items():
-                status = found["status"]
-                if "FAILED" in {status["connector"]["state"], *(task["state"] for task in status["tasks"])}:
+            for name, found in connectors.every(connect).items():
+                if connectors.failure(found["status"]) is not None:
                     self._say(f"connector {name} starts again")
-                    rest.request("POST", f"{connect}/connectors/{name}/restart?includeTasks=true&onlyFailed=true")
-        except MetlError as error:
-            self._say(f"Connect does not answer: {error}")
+                    programs.run(self.home, "capture", "restart", name)
+        except (MetlError, AssertionError) as error:
+            self._say(f"Connector or Connect is not well yet: {error}")
             time.sleep(1)
 
     def _start(self, name: str) -> None:
