@@ -7,7 +7,7 @@ READY := .venv/.ready
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-fast soak lint bench bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load lock clean
+.PHONY: help demo test test-fast soak lint bench bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load bench-compare lock clean
 
 help: ## show this
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -32,7 +32,7 @@ lint: $(READY) ## ruff, mypy and sqlfluff
 	@$(BIN)/mypy
 	@$(BIN)/sqlfluff lint sql dbt_project/models dbt_project/tests --disable-progress-bar
 
-bench: bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load ## measure everything; prints tables
+bench: bench-stack bench-matrix bench-marts bench-live bench-suggest bench-sync bench-csv bench-load bench-compare ## measure everything; prints tables
 
 bench-stack: $(READY) ## measure how long the local stack takes to come up
 	@$(BIN)/python benchmarks/stack.py
@@ -57,6 +57,9 @@ bench-csv: $(READY) ## measure metl import and export of 100,000 lines beside a 
 
 bench-load: $(READY) ## measure loads and the warehouse beside a hand-written Spark job and plain COPY
 	@$(BIN)/python benchmarks/load/run.py
+
+bench-compare: $(READY) ## measure metl compare of 1,000,000 rows beside a plain select * of both sides
+	@$(BIN)/python benchmarks/compare.py
 
 lock: $(READY) ## pin the newest versions that pyproject.toml allows
 	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \

@@ -16,6 +16,7 @@ from metl.home import Home
 #: A statement whose dbt was stopped should not go on for long, still less wait for a lock that others wait behind.
 STOP_WITH_CLIENT = "-c client_connection_check_interval=1s"
 PATIENCE = 5.0
+NO_TRACKER = "ignore:resource_tracker:UserWarning"
 
 
 def target(home: Home) -> Path:
@@ -48,6 +49,8 @@ def environment(home: Home, dsn: str) -> dict[str, str]:
         **{name: value for name, value in os.environ.items() if not name.startswith("DBT_")},
         **said,
         **{name: value for name, value in found.items() if value},
+        # When it is ended, a helper of Python's would tell what it cleans up.
+        "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), NO_TRACKER))),
         "DBT_PROJECT_DIR": project,
         "DBT_PROFILES_DIR": project,
         "DBT_TARGET_PATH": str(target(home)),

@@ -47,6 +47,7 @@ TYPES = {
 
 # Source types that a cast treats differently from others of their generalized type.
 ZONED, ZONED_TIME, PADDED, ADDRESS, BITS = "zoned", "zoned time", "padded", "address", "bits"
+SINGLE, DOCUMENT = "single precision", "document"
 KINDS = {
     "timestamptz": ZONED,
     "timestamp with time zone": ZONED,
@@ -65,6 +66,13 @@ KINDS = {
     "varbit": BITS,
     "bit varying": BITS,
     "io.debezium.data.bits": BITS,
+    # As Kafka Connect and Avro name it, with 32 bits.
+    "float": SINGLE,
+    "float4": SINGLE,
+    "float32": SINGLE,
+    "real": SINGLE,
+    # METL's converter writes arrays as documents, too.
+    "io.debezium.data.json": DOCUMENT,
 }
 
 AS_IT_IS = "x"
@@ -93,6 +101,12 @@ FORMS = {
         (PADDED, "string"): "CASE WHEN NOT x IS NULL THEN FORMAT('%s', x) END",
         (ADDRESS, "string"): "ABBREV(x)",
         (BITS, "bytes"): AS_IT_IS,
+        # 1.1 is 1.1, and not the nearest number of 24 bits with 53.
+        (SINGLE, "float"): "CAST(CAST(x AS TEXT) AS DOUBLE PRECISION)",
+        (DOCUMENT, "json"): "TO_JSONB(x)",
+        (DOCUMENT, "array"): "TO_JSONB(x)",
+        (DOCUMENT, "object"): "TO_JSONB(x)",
+        (DOCUMENT, "any"): "TO_JSONB(x)",
     },
     "mysql": {
         (ZONED, "timestamp"): "CAST('1970-01-01' AS DATETIME(6)) + INTERVAL (UNIX_TIMESTAMP(x)) SECOND",
@@ -162,6 +176,7 @@ NARROWING = {
     ("integer", "float"),
     ("timestamp", "date"),
     ("timestamp", "time"),
+    ("interval", "time"),
 }
 
 

@@ -34,6 +34,7 @@ inner join metl.schema_attributes as source
     on one.schema = source.schema and one.version = source.version and one.attribute = source.attribute
 where one.entity = %(entity)s and one.entity_version = %(version)s
 """
+TOPICS = "select topic from metl.topics where schema = %s order by topic"
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,19 @@ def _wanted(
             f"Version {version} of schema {choice.schema!r} does not feed entity {entity!r}. Those that do are {known}."
         )
     return [(choice.schema, version)]
+
+
+def topic_of(connection: psycopg.Connection, schema: str, topic: str | None) -> str:
+    """Where the messages of a schema's rows are: what the warehouse tells its sources apart by."""
+    topics = [each for (each,) in connection.execute(TOPICS, [schema])]
+    if topic is None and len(topics) != 1:
+        known = f"those of {', '.join(topics)}" if topics else "none"
+        raise BadInput(
+            f"Rows of {schema} are told apart by the topic of their messages, and it has {known}. Say --topic."
+        )
+    if topic is not None and topic not in topics:
+        raise BadInput(f"Topic {topic!r} is not one of schema {schema!r}. metl.topics has them.")
+    return topic or topics[0]
 
 
 def statement(feed: Feed, dialect: str, table: exp.Table | None = None) -> str:

@@ -18,9 +18,24 @@ class Outdated:
     end: int
     schema: str
     states: list[int]
+    #: Whose messages are meant, and whose may be there, too, and are right.
+    versions: list[int]
+    other_versions: list[int]
+    #: How many there are, once they are counted; until then all.
+    counted: int | None = None
+
+    @property
+    def messages(self) -> int:
+        return self.end - self.first if self.counted is None else self.counted
+
+    @property
+    def needs_counting(self) -> bool:
+        return bool(self.other_versions) and self.counted is None
 
     def plain(self) -> dict[str, Any]:
-        return asdict(self) | {"messages": self.end - self.first}
+        said = asdict(self) | {"messages": self.messages}
+        del said["counted"]
+        return said
 
 
 def outdated(connection: psycopg.Connection, since: int, topic: str | None = None) -> list[Outdated]:
@@ -54,7 +69,7 @@ def left_behind(connection: psycopg.Connection, ranges: list[Outdated], states: 
     """The entities that some version was mapped to in one of these states and is not now, though it is still known:
     how many messages of these ranges may have sent them a record."""
     query = """
-        select distinct was.schema, was.entity
+        select distinct was.schema, was.version, was.entity
         from unnest(%s::bigint[]) as given (state)
         cross join lateral metl.decompaction_at(given.state) as was
         inner join metl.schema_versions as live
@@ -69,11 +84,13 @@ def left_behind(connection: psycopg.Connection, ranges: list[Outdated], states: 
             )
     """
     found: dict[str, int] = {}
-    for schema, entity in connection.execute(query, (states,)).fetchall():
-        count = sum(each.end - each.first for each in ranges if each.schema == schema and each.states)
-        if count:
-            found[entity] = found.get(entity, 0) + count
-    return dict(sorted(found.items()))
+    gone = connection.execute(query, (states,)).fetchall()
+    for each in (each for each in ranges if each.states):
+        for entity in {
+            entity for schema, version, entity in gone if schema == each.schema and version in each.versions
+        }:
+            found[entity] = found.get(entity, 0) + each.messages
+    return dict(sorted((entity, count) for entity, count in found.items() if count))
 
 
 def still_there(ranges: list[Outdated], kafka: Broker) -> tuple[list[Outdated], int]:

@@ -17,8 +17,10 @@ NAME, KINSHIP = 0.85, 0.15
 KNOWN, UNDISPUTED = 0.97, 0.03
 SAME_NAME = 0.95
 SAME_WORDS = 0.93
-#: Below this two names have nothing in common.
-ALIKE = 0.5
+#: Below this two names have nothing in common; of a schema and an entity, whose names are short, more is needed.
+ALIKE, AKIN = 0.5, 0.6
+#: An entity has as many of the schema's other attributes as none else.
+RESEMBLES = 0.9
 COMPATIBLE = 0.9
 #: Almost anything can be written down.
 AS_TEXT = 0.8
@@ -67,7 +69,8 @@ class Matrix:
 
 
 class Ranking:
-    def __init__(self, targets: Iterable[Target], matrix: Matrix) -> None:
+    def __init__(self, targets: Iterable[Target], matrix: Matrix, attributes: Iterable[Attribute] = ()) -> None:
+        """Of `attributes`, those of one schema tell together which entity it resembles."""
         self._matrix = matrix
         self._targets = list(targets)
         self._by_place = {each.place: each for each in self._targets}
@@ -82,8 +85,12 @@ class Ranking:
         for name, places in matrix.known.items():
             for place, schemas in places.items():
                 self._known[text(words(name))][place] |= schemas
+        self._by_schema: dict[str, set[str]] = defaultdict(set)
+        for attribute in attributes:
+            self._by_schema[attribute.schema].add(_meaning(attribute))
         self._alike = cache(self._find_alike)
         self._kinship = cache(self._find_kinship)
+        self._resemblance = cache(self._find_resemblance)
 
     def best(self, attribute: Attribute, count: int, least: float) -> list[Suggestion]:
         """The best first."""
@@ -100,7 +107,7 @@ class Ranking:
                 done.add(target.place)
                 same = attribute.attribute == target.entity_attribute
                 self._offer(best, attribute, target, SAME_NAME if same else SAME_WORDS)
-        for other, likeness in self._alike(text(words(attribute.attribute), words(_last_part(attribute.schema)))):
+        for other, likeness in self._alike(_meaning(attribute)):
             # From here on no kinship could lift one above what is found already.
             if NAME * likeness + KINSHIP < best.floor:
                 break
@@ -126,7 +133,18 @@ class Ranking:
     def _find_kinship(self, schema: str, entity: str) -> float:
         if entity in self._matrix.taken.get(schema, {}):
             return 1.0
-        return fuzz.ratio(text(words(_last_part(schema))), text(words(entity))) / 100
+        likeness = fuzz.ratio(text(words(_last_part(schema))), text(words(entity))) / 100
+        return max(likeness if likeness >= AKIN else 0.0, RESEMBLES * self._resemblance(schema).get(entity, 0.0))
+
+    def _find_resemblance(self, schema: str) -> dict[str, float]:
+        """How much of the schema each entity has, beside the one that has most; what many have says little."""
+        shares: dict[str, float] = defaultdict(float)
+        for meaning in self._by_schema.get(schema, ()):
+            entities = {target.entity for target in self._by_text.get(meaning, ())}
+            for entity in entities:
+                shares[entity] += 1 / len(entities)
+        most = max(shares.values(), default=0.0)
+        return {entity: share / max(most, 1.0) for entity, share in shares.items()}
 
 
 class _Best:
@@ -173,6 +191,11 @@ def one_to_one(
         block = pairs[attribute.schema, attribute.version, suggestion.target.entity]
         block.setdefault(suggestion.target.entity_attribute, attribute.attribute)
     return pairs
+
+
+def _meaning(attribute: Attribute) -> str:
+    """The film_id of a film is its id."""
+    return text(words(attribute.attribute), words(_last_part(attribute.schema)))
 
 
 def _last_part(schema: str) -> str:

@@ -9,19 +9,10 @@ from psycopg import sql
 from sqlglot import exp
 
 from metl import dialects
+from metl.capture import keys
 from metl.errors import BadInput, MetlError
 from metl.initial_load import Feed, select
 
-KEY = """
-select attribute.attname, format_type(attribute.atttypid, null)
-from pg_constraint as key
-inner join pg_attribute as attribute on key.conrelid = attribute.attrelid and attribute.attnum = any(key.conkey)
-where key.conrelid = to_regclass(%s) and key.contype = 'p'
-order by array_position(key.conkey, attribute.attnum)
-"""
-#: What Debezium writes into a key as it is, and what as text.
-PLAIN = ("smallint", "integer", "bigint", "boolean", "text", "character varying")
-AS_TEXT = ("uuid",)
 #: Rows go from one server to the other as text, which must mean the same to both.
 SAME_TEXT = """
 set client_encoding = 'UTF8'; set datestyle = 'ISO, YMD'; set intervalstyle = 'postgres'; set extra_float_digits = 1;
@@ -39,7 +30,7 @@ def require_exact(feed: Feed) -> None:
         if (source.generalized_type, feed.shape[name]) in dialects.NARROWING:
             raise BadInput(
                 f"{name} is made {feed.shape[name]} of {source.generalized_type}, which SQL may round. "
-                "Load it by messages: metl snapshot, or metl load"
+                "Load it by messages: metl snapshot, which reads it by whichever way its key allows, or metl load"
             )
 
 
@@ -55,25 +46,19 @@ def told(table: exp.Table) -> Iterator[None]:
 
 def key_of(rows: psycopg.Connection, table: exp.Table) -> sql.Composable:
     """SQL for the key of a row as messages have it."""
+    return keys.key_of(rows, table.sql("postgres", identify=True))
+
+
+def own_rows(rows: psycopg.Connection, table: exp.Table) -> sql.Composable:
+    """What to select from: a table without the rows of those that inherit from it, which are captured on their own."""
     name = table.sql("postgres", identify=True)
-    found = rows.execute(KEY, [name]).fetchall()
-    if not found:
-        raise BadInput(f"There is no table {name} with a primary key in this database: nothing tells its rows apart.")
-    parts = []
-    for column, kind in found:
-        if kind not in (*PLAIN, *AS_TEXT):
-            raise BadInput(
-                f"The primary key of {name} has {column} of type {kind}, whose form in messages is not known. "
-                "Load it by messages: metl snapshot, or metl load"
-            )
-        value = sql.Identifier(column) if kind in PLAIN else sql.SQL("{}::text").format(sql.Identifier(column))
-        parts.append(sql.SQL("{}, {}").format(sql.Literal(column), value))
-    return sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(parts))
+    inherited = "select from pg_class where oid = to_regclass(%s) and relhassubclass and relkind = 'r'"
+    only = "" if rows.execute(inherited, [name]).fetchone() is None else "only "
+    return sql.SQL(f"{only}{name}")
 
 
 def count_rows(rows: psycopg.Connection, table: exp.Table) -> int:
-    query = exp.select("count(*)").from_(table).sql("postgres", identify=True)
-    [(count,)] = rows.execute(query.encode()).fetchall()
+    [(count,)] = rows.execute(sql.SQL("select count(*) from {}").format(own_rows(rows, table))).fetchall()
     return int(count)
 
 
@@ -95,7 +80,7 @@ def copy_rows(
         reading = sql.SQL("copy (select {}, {} from {}) to stdout").format(
             key_of(rows, table),
             sql.SQL(", ").join(sql.SQL(column.sql("postgres", identify=True)) for column in selected),
-            sql.SQL(table.sql("postgres", identify=True)),
+            own_rows(rows, table),
         )
         writing = sql.SQL("copy pg_temp.initial_load ({}) from stdin").format(
             sql.SQL(", ").join(map(sql.Identifier, ["_key", *columns]))

@@ -109,7 +109,11 @@ def test_nothing_is_done_unless_agreed(world: World) -> None:
         ("", ("other", "--schema", SCHEMA), "There is no entity 'other'"),
         ("", ("person", "--schema", SCHEMA, "--table", "nowhere"), "There is no table"),
         ("alter table customer drop constraint customer_pkey", ("person", "--schema", SCHEMA), "with a primary key"),
-        ("alter table customer alter id type float8", ("person", "--schema", SCHEMA), "whose form in messages"),
+        (
+            "alter table customer alter id type interval using make_interval(id)",
+            ("person", "--schema", SCHEMA),
+            "whose form in messages",
+        ),
         ("alter table customer drop name", ("person", "--schema", SCHEMA), 'column "name" does not exist'),
         ("", ("person", "--schema", SCHEMA, "--topic", "elsewhere"), "'elsewhere' is not one of schema"),
         ("alter table customer rename to elsewhere", ("person", "--schema", SCHEMA), "There is no table"),

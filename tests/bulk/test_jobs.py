@@ -84,11 +84,31 @@ def test_a_load_that_is_killed_goes_on(place: Place) -> None:
     assert 2 <= done < COUNT / 1000
     with mapper(place, *words, job="killed", command=LOAD) as second:
         assert second.end(240) == 0, second.said()
-    assert " messages in " in second.said()
+    assert " messages read (in " in second.said()
     found = by_origin(place.sent())
     assert len(found) == COUNT
     for records in found.values():
         assert len({(record.topic, record.key, record.value) for record in records}) == 2
+
+
+def test_a_load_that_is_interrupted_is_not_done(place: Place) -> None:
+    words = ("--topics", rf"{place.name}\..*", "--batch", "200")
+    with mapper(place, *words, job="interrupted", command=LOAD) as running:
+        running.await_batches(1)
+        running.signal(signal.SIGINT)
+        assert running.end(120) == 128 + signal.SIGINT, running.said()
+    said = " ".join(running.said().split())
+    assert "Error: Job interrupted was told to stop before it was done: " in said and "Traceback" not in said
+    done = sum(batch["rows_in"] for batch in place.rows("select * from metl.job_batches where job = 'interrupted'"))
+    assert f"{done:,} messages are committed, {COUNT - done:,} wait. The same command goes on from there." in said
+    assert (place.job("interrupted")["status"], place.job("interrupted")["running"]) == ("stopped", False)
+
+
+def test_there_is_nothing_to_load(place: Place) -> None:
+    done = run(place, "load", "--topics", rf"{place.name}\.custmer", "--job", "typo", patience=120)
+    assert done.returncode == 2 and "There is nothing to load. No topic matches --topics" in done.stderr, done.stderr
+    assert f"Did you mean '{place.name}.customer'" in done.stderr
+    assert place.job("typo")["status"] == "failed"
 
 
 def test_the_warehouse_is_the_same_after_any_replay(place: Place) -> None:
@@ -105,7 +125,7 @@ def test_the_warehouse_is_the_same_after_any_replay(place: Place) -> None:
         rows = connection.execute("select number, paid::text from warehouse.payer where not _deleted").fetchall()
         assert dict(rows) == {key: f"{number}.50" for key, number in last.items() if wanted[str(key)]}
         live = len(rows)
-    assert f"{live:,} rows are in {lake}/payer." in said
+    assert f"{lake}/payer has {live:,} rows." in said
     read = "select _key, number, paid::text from read_parquet(?)"
     there = duckdb.execute(read, [str(lake / "payer" / "*.parquet")]).fetchall()
     assert {number: paid for _, number, paid in there} == dict(rows) and len(there) == live
@@ -177,7 +197,13 @@ def test_a_table_altered_by_hand_stops_the_job(place: Place) -> None:
         (("load", "--topics", "cdm.*"), "Make it narrower"),
         (("warehouse", "--duration", "0"), "take 1 to 86400"),
         (("warehouse", "--parquet", "lake"), "Give --available-now, too"),
-        (("warehouse", "--entities", "("), "is not a regular expression"),
+        (("warehouse", "--entities", "["), "--entities '[' is not a regular expression"),
+        (
+            ("load", "--topics", "x", "--from", "1h", "--until", "2h", "--why", "x"),
+            "--from 1h is later than --until 2h",
+        ),
+        (("load", "--topics", "x", "--from", "latest", "--until", "earliest", "--why", "x"), "is later than --until"),
+        (("load", "--topics", "x", "--from", "2999-01-01", "--why", "x"), "--from 2999-01-01 is in the future"),
     ],
 )
 def test_bad_input(place: Place, words: tuple[str, ...], complaint: str) -> None:

@@ -69,7 +69,7 @@ def client(shop: Shop, spark: SparkSession) -> Iterator[Client]:
 def test_chosen_messages_are_loaded_and_no_others_count_as_mapped(shop: Shop) -> None:
     chosen = ("--job", "part", "--from", shop.at(FIRST, 0), "--until", shop.at(END, 0))
     asked = shop.load(*chosen, "--why", "a test")
-    assert asked.returncode == 2 and f"Map these {END - FIRST} messages? Add --yes" in asked.stderr, asked.stderr
+    assert asked.returncode == 2 and f"Map {END - FIRST} messages? Add --yes" in asked.stderr, asked.stderr
     assert not shop.place.job("part")
     done = shop.load(*chosen, "--why", "a test", "--yes")
     assert done.returncode == 0, done.stderr
@@ -100,6 +100,11 @@ def test_moments_become_offsets(shop: Shop, client: Client) -> None:
     assert (limits.first, limits.end) == ({shop.topic: {"0": 0, "1": 0}}, {shop.topic: {"0": 4, "1": 0}})
     assert counts(client, limits) == {shop.topic: 4}
     assert counts(client, resolved(client, shop.settings, "1m", None)) == {shop.topic: 0}
+
+
+def test_an_end_before_the_beginning(shop: Shop, client: Client) -> None:
+    with pytest.raises(BadInput, match=r"--from is later than --until in .*, partition 0: offset 9 comes after 8\."):
+        resolved(client, shop.settings, shop.at(9, 0), shop.at(8, 0))
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,9 @@ def test_dbt_ends_with_the_command(dbt_on: Dbt, number: signal.Signals) -> None:
         await_count(watcher, f"{waiting} and wait_event_type = 'Lock'", at_least=1)
         command.send_signal(number)
         said, _ = command.communicate(timeout=20)
-        assert command.returncode == 130 and "Interrupted" in said and "Traceback" not in said
+        assert command.returncode == 130
+        assert said.splitlines()[-1] == "Error: Interrupted. What this command had started was stopped.", said
+        assert "resource_tracker" not in said and "Traceback" not in said
         await_count(watcher, waiting, at_most=0)
 
 

@@ -89,9 +89,9 @@ def test_marts_agree_with_the_functions_of_the_matrix(owner: Connection) -> None
         columns = "version, entity, entity_version, attribute, entity_attribute, change"
         mart = rows(owner, f"select {columns} from metl_marts.progression where schema = '{schema}'")
         assert mart == rows(owner, f"select {columns} from metl.progression('{schema}')")
-    assert rows(owner, "select entity_attribute, type, schemas::int from metl_marts.coverage where entity = 'be3'") == (
-        rows(owner, "select entity_attribute, type, sources from metl.coverage('be3', 1)")
-    )
+    assert rows(
+        owner, "select entity_attribute, type, schemas_today::int from metl_marts.coverage where entity = 'be3'"
+    ) == (rows(owner, "select entity_attribute, type, sources from metl.coverage('be3', 1)"))
     assert rows(owner, "select state, cause, who, at from metl_marts.states") == (
         rows(owner, "select state, cause, who, at from metl.states")
     )

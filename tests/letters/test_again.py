@@ -114,6 +114,7 @@ def try_offsets(told: Story, session: SparkSession) -> None:
     told.command("show", "offsets", "show", "map", "--json")
     told.command("no job", "offsets", "show", "mapp")
     told.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
+    told.reset("future", "--to", "2999-01-01", "--yes")
     told.reset("beyond", "--topic", told.shop, "--partition", "0", "--offset", "99", "--yes")
     told.reset("no topic", "--to", '{"shopp": {"0": 1}}', "--yes")
     told.reset("nonsense", "--to", "{1}", "--yes")
@@ -132,7 +133,7 @@ def try_offsets(told: Story, session: SparkSession) -> None:
 def test_only_what_old_cells_mapped_is_planned(story: Story) -> None:
     done = story.done["plan"]
     assert done.returncode == 2 and "Map 6 messages again? Add --yes" in done.stderr
-    assert done.stdout.splitlines()[-1].split() == [story.shop, "0", "0", "5", "6", str(story.states[0])]
+    assert done.stdout.splitlines()[-1].split() == [story.shop, "0", "0", "5", "6", "1", str(story.states[0])]
 
 
 def test_it_is_mapped_again_where_it_was_and_only_once(story: Story) -> None:
@@ -179,6 +180,12 @@ def test_the_matrix_of_now_is_that_of_the_current_state(story: Story) -> None:
     assert now == then and len(now) > 3
 
 
+def test_the_age_of_a_backlog_is_not_the_latency_of_the_job(story: Story) -> None:
+    batches = story.place.rows("select * from metl.job_batches where job = 'map' and rows_in > 0")
+    assert {batch["latency_ms"] and "measured" for batch in batches} == {None}
+    assert max(batch["behind_ms"] or 0 for batch in batches) > 3_500_000
+
+
 def test_offsets_are_shown(story: Story) -> None:
     [shop] = story.said("show")
     assert shop == {
@@ -195,6 +202,7 @@ def test_a_reset_is_seen_before_it_is_done(story: Story) -> None:
     ("name", "sentence"),
     [
         ("no job", "There is no job 'mapp'. Did you mean 'map'?"),
+        ("future", "--to 2999-01-01 is in the future. To skip all that waits: --to latest"),
         ("beyond", "is beyond its end, which is 10."),
         ("no topic", "This job does not read topic 'shopp'."),
         ("nonsense", "--to '{1}' is not as"),

@@ -249,19 +249,19 @@ def test_options_choose_only_letters_that_wait(story: Story) -> None:
 def test_no_letter_is_sent_for_ever(story: Story) -> None:
     done = story.done["too often"]
     assert done.returncode == 2
-    assert "1 were sent 1 times already" in done.stderr and "--force" in done.stderr
+    assert "1 of 1 already sent 1 time," in done.stderr and "--force" in done.stderr
 
 
 def test_what_is_given_up_leaves_a_trace(story: Story) -> None:
     letter = story.letters()["shop 2"]["letter"]
     done = run(story.place, "dead", "give-up", str(letter), "--purge", "--why", "hopeless", "--yes")
-    assert done.stdout.endswith("1 letters were given up.\n"), done.stderr
+    assert done.stdout.endswith("Gave 1 letter up.\n"), done.stderr
     kept = story.letters()["shop 2"]
     assert (kept["status"], kept["is_purged"], kept["value_bytes"]) == ("given_up", True, None)
     [operation] = story.place.rows("select * from metl.operations where operation = %s", kept["operation"])
     assert (operation["kind"], operation["why"]) == ("give_up", "hopeless")
     done = run(story.place, "dead", "replay", str(letter), "--force", "--why", "a test", "--yes")
-    assert done.returncode == 2 and "None of 1 letters can be sent" in done.stderr
+    assert done.returncode == 2 and "No letter can be sent: 0 of 1" in done.stderr
 
 
 def test_letters_that_are_not_there(story: Story) -> None:

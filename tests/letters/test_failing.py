@@ -12,6 +12,7 @@ from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
 import map_again
+from mapper.choose import Choice
 from mapper.control import Control, jdbc
 from mapper.failures import in_a_sentence
 from mapper.settings import Settings
@@ -51,6 +52,10 @@ class Shop:
                 yield control
 
     @property
+    def choices(self) -> list[Choice]:
+        return [Choice(each) for each in self.ranges]
+
+    @property
     def ranges(self) -> list[tuple[str, int, int, int]]:
         return [(self.topic, 0, 0, COUNT)]
 
@@ -72,7 +77,7 @@ def shop(place: Place, session: SparkSession) -> Shop:
 def test_kafka_that_does_not_answer(shop: Shop, session: SparkSession) -> None:
     settings, instance = shop.settings("away", NOBODY), str(uuid.uuid4())
     with shop.control(settings, instance) as control, pytest.raises(MetlError) as failed:
-        map_again.reprocess(session, settings, control, instance, shop.ranges, [], print)
+        map_again.reprocess(session, settings, control, instance, shop.choices, [], print)
     assert str(failed.value).startswith("Job away failed: ") and "goes on with what is left" in str(failed.value)
     assert "\n" not in str(failed.value)
     job = shop.place.job("away")
@@ -92,7 +97,7 @@ def test_being_told_to_stop(shop: Shop, session: SparkSession) -> None:
     with shop.control(settings, instance) as control:
         assert run(shop.place, "jobs", "stop", "told").returncode == 0
         with pytest.raises(MetlError, match=r"Job told was told to stop\. 0 messages were mapped again until then"):
-            map_again.reprocess(session, settings, control, instance, shop.ranges, [], print)
+            map_again.reprocess(session, settings, control, instance, shop.choices, [], print)
     assert shop.place.job("told")["status"] == "stopped"
 
 

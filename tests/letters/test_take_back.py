@@ -3,7 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -12,13 +12,15 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 import map_again
-from mapper.control import Control
+from mapper.choose import Choice
+from mapper.control import Control, jdbc
 from mapper.settings import Settings
 from metl.outdated import earlier, left_behind, outdated
 from tests.bulk.staging import Staged, merge, start, table
 from tests.letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, build_marts, key
+from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -31,6 +33,11 @@ BLOCKS: dict[tuple[str, int], tuple[dict[str, str], dict[str, str]]] = {
     ("nulls", 1): ({"y": "a"}, {"y": "b"}),
     ("versions", 1): ({"x": "id", "y": "a"}, {"x": "id", "y": "a"}),
     ("versions", 2): ({"x": "id", "y": "b"}, {}),
+    # Version 1 has nothing to do with what version 2 gains.
+    ("widened", 1): ({"x": "id"}, {"x": "id"}),
+    ("widened", 2): ({"x": "id"}, {"x": "id", "y": "b"}),
+    # It gets a version 2 that loses nothing: what it has is right.
+    ("grown", 1): ({"x": "id", "y": "a"}, {"x": "id", "y": "a"}),
 }
 MESSAGES: list[tuple[str, int, str, dict[str, Any] | None]] = [
     ("mistake", 1, "c", {"id": 1, "a": "a", "b": "b"}),
@@ -43,18 +50,26 @@ MESSAGES: list[tuple[str, int, str, dict[str, Any] | None]] = [
     ("nulls", 1, "c", {"id": 5, "a": "a", "b": "b"}),
     ("versions", 1, "c", {"id": 6, "a": "a", "b": "b"}),
     ("versions", 2, "u", {"id": 6, "a": "a2", "b": "b2"}),
+    ("grown", 1, "c", {"id": 7, "a": "a", "b": "b"}),
+    ("widened", 1, "c", {"id": 8, "a": "a", "b": "b"}),
+    ("widened", 2, "c", {"id": 9, "a": "a", "b": "b"}),
+    ("widened", 2, "u", {"id": 9, "a": "a", "b": "b2"}),
 ]
 # By topic and number: what a first load under the mapping of now would make of these messages.
 RIGHT = {
     ("corrected", 3): ("3", "b"),
     ("nulls", 5): (None, "b"),
     ("versions", 6): ("6", "a"),
+    ("grown", 7): ("7", "a"),
+    ("widened", 8): ("8", None),
+    ("widened", 9): ("9", "b2"),
 }
 
 
 @dataclass
 class Story:
     place: Place
+    #: What the command says of the topic with two versions.
     plan: str
     behind: dict[str, int]
     done: map_again.Done
@@ -92,19 +107,29 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     assert producer.flush(30) == 0
     run_mapper(session, place, rf"{place.name}\..*")
     first = place.sent()
-    state = set_blocks(place, 1)
+    set_blocks(place, 1)
+    place.call("add_schema_version", f"{place.name}.grown", 2, [*typed, {"name": "c", "type": "string"}])
+    state = place.call("set_refs", f"{place.name}.grown", 2, {"global_id": 2})
 
-    plan = run(place, "reprocess", "--since-state", str(since), "--why", "a test").stderr
+    words = ("reprocess", "--since-state", str(since), "--why", "a test")
+    asked = run(place, *words, "--topic", f"{place.name}.corrected")
+    assert asked.returncode == 2 and "Map 2 messages again?" in asked.stderr, "all are of one version: without Spark"
+    # Whose Spark is not that of the tests.
+    counted = run_apart(place, *words, "--topic", f"{place.name}.widened", patience=240)
     with psycopg.connect(place.dsn) as connection:
         ranges = outdated(connection, since)
         states = earlier(connection, ranges)
-        behind = left_behind(connection, ranges, states)
+        reading = jdbc(connection)
     settings = Settings(
         topics="x", job="again", checkpoint=str(place.folder / "again"), brokers=place.kafka, prefix=place.prefix,
         dead_letters=place.dead, replays=None, trigger="available-now",
     )  # fmt: skip
     instance = str(uuid.uuid4())
-    wanted = [(each.topic, each.partition, each.first, each.end) for each in ranges]
+    wanted = [Choice.of(each) for each in ranges]
+    counts = map_again.count(session, settings, reading, state, wanted)
+    with psycopg.connect(place.dsn) as connection:
+        found = [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True)]
+        behind = left_behind(connection, found, states)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METL_JOB_DSN", place.job_dsn)
         with Control.open(settings, instance) as control:
@@ -112,7 +137,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     again = [record for record in place.sent() if record not in first]
     assert {record.state for record in again} == {state}
     batches = place.rows("select * from metl.job_batches where job = 'again'")
-    yield Story(place, plan, behind, done, batches, first, again)
+    yield Story(place, counted.stderr, behind, done, batches, first, again)
 
 
 def staged(place: Place, record: Record) -> Staged:
@@ -174,8 +199,10 @@ def test_the_newest_comes_first(story: Story) -> None:
 def test_it_is_counted_before_and_after(story: Story) -> None:
     topics = {"mistake": 4, "versions": 2}
     assert story.behind == {"thing": sum(topics.values())}
-    assert "Up to 6 records of thing are taken back" in story.plan, story.plan
-    assert (story.done.messages, story.done.taken_back) == (len(MESSAGES), 5)
+    assert "Map 2 messages again? Add --yes" in story.plan, story.plan
+    right = {("widened", 1), ("grown", 1)}
+    wrong = [message for message in MESSAGES if message[:2] not in right]
+    assert (story.done.messages, story.done.taken_back) == (len(wrong), 5)
     assert sum(batch["rows_out"] for batch in story.batches) == len(story.again)
 
 

@@ -246,13 +246,20 @@ attributes: [{name: mail, type: string}, {name: e_mail, type: string, renamed_fr
 ---
 entity: "\\u200b"
 attributes: []
+---
+entity: ../../etc
+attributes: []
+---
+entity: ..
+attributes: []
 """
     result = person.metl("cdm", "plan", person.file(text))
     assert result.exit_code == 2
     assert "cdm.yaml:2: e_mail and mail of entity 'person' version 2 both continue mail. At most one" in result.stderr
     assert "cdm.yaml:5: The entity must have a name" in result.stderr
     found = json.loads(person.metl("cdm", "plan", "--json", person.file(text)).stdout)
-    assert [problem["line"] for problem in found["problems"]] == [2, 5]
+    assert [problem["line"] for problem in found["problems"]] == [2, 5, 8, 11]
+    assert "cdm.yaml:8: Entity '../../etc' would be taken for a path" in result.stderr
 
 
 def test_a_plan_warns_of_what_is_not_as_it_seems(gate: Model) -> None:

@@ -76,6 +76,14 @@ def test_an_export_is_sorted_and_complete(unchanged: Model) -> None:
     assert sorted(each.name for each in unchanged.folder.iterdir() if "out" in each.name) == ["out.csv"]
 
 
+def test_types_that_may_not_fit_are_told_and_mapped(fed: Model) -> None:
+    fed.call("add_entity_version", "customer", 1, [{"name": "is_active", "type": "boolean"}])
+    lines = file(fed, "shop,1,mail,customer,1,is_active")
+    assert "+ mail → is_active (string to boolean: may not fit)" in fed.said("import", lines, "--dry-run")
+    told = fed.said("import", lines)
+    assert "Values of other types: shop.mail → customer.is_active (string to boolean: may not fit)." in told
+
+
 def test_an_import_of_the_export_changes_nothing(unchanged: Model) -> None:
     exported = unchanged.said("export")
     for words in ([], ["--replace"], ["--dry-run"]):

@@ -11,14 +11,11 @@ import jsonschema  # type: ignore[import-untyped]
 import psycopg
 import pytest
 import yaml
-from psycopg.conninfo import conninfo_to_dict
 from pyspark.sql import SparkSession
 
 from metl import rest
-from metl.capture import connectors
-from metl.capture.publication import drop_slot
-from metl.capture.settings import postgres_source
 from tests import topics
+from tests.connectors import capturing
 from tests.live.conftest import session as session
 from tests.live.job import run
 from tests.live.running import Place, build_marts, job_role, read
@@ -67,30 +64,18 @@ def model(postgres: str, template: str, registry: str, tmp_path_factory: pytest.
 
 
 @pytest.fixture(scope="module")
-def topic(parts: Source, connect: str, kafka: str, model: Model) -> Iterator[str]:
+def topic(parts: Source, kafka: str, model: Model) -> Iterator[str]:
     """Every kind of value, inserted, updated and deleted, some of it also as null."""
     prefix = f"kinds{uuid.uuid4().hex[:8]}"
     columns = ", ".join(f"{name} {kind}" for name, (kind, _) in COLUMNS.items())
     first, second = (", ".join(values[place] for _, values in COLUMNS.values()) for place in (0, 1))
-    host, port = parts.seen_by_connect("postgres")
     with psycopg.connect(model.owner, autocommit=True) as service:
         service.execute("create type mood as enum ('happy', 'sad')")
         service.execute(f"create table kinds (id int primary key, {columns})".encode())
         service.execute("alter table kinds replica identity full")
         service.execute(f"insert into kinds values (1, {first})".encode())
-        settings = postgres_source(
-            prefix=prefix,
-            host=host,
-            port=port,
-            database=str(conninfo_to_dict(model.owner)["dbname"]),
-            user="metl_owner",
-            password=parts.password_for_connect(),
-            tables=["public.kinds"],
-            registry="http://{}:{}".format(*parts.seen_by_connect("registry")),
-        )
-        connectors.create(connect, prefix, settings)
         made = f"{prefix}.public.kinds"
-        try:
+        with capturing(parts, model.owner, prefix, ["public.kinds"]):
             # Read by the snapshot; what follows comes from the log.
             assert len(topics.read(kafka, made, 1)) == 1
             service.execute(f"insert into kinds values (2, {second})".encode())
@@ -99,9 +84,6 @@ def topic(parts: Source, connect: str, kafka: str, model: Model) -> Iterator[str
             service.execute("update kinds set small = 7 where id = 1")
             service.execute("delete from kinds where id = 2")
             yield made
-        finally:
-            connectors.delete(connect, prefix)
-            drop_slot(model.owner, prefix)
 
 
 def test_every_mapped_message_is_as_the_published_schema_says(

@@ -95,13 +95,18 @@ def test_a_blank_search(look: Run) -> None:
 
 def test_a_plan_that_does_not_wait(act: Run) -> None:
     for words, sentence in [
-        (("plans", "confirm", "2"), "No plan 2 waits. metl.plans lists those that wait."),
+        (("plans", "confirm", "2"), "No plan 2 waits. metl.plans (`metl plans`) lists those that wait."),
         (("plans", "reject", "1"), None),
         (("plans", "confirm", "1"), "No plan 1 waits: it was rejected by metl_test_"),
     ]:
         result = act(*words)
         assert (result.exit_code, sentence or "") == (2 if sentence else 0, sentence or "")
         assert (sentence or "") in result.stderr
+        if not sentence:
+            assert result.stdout == (
+                "Plan 1 was rejected: version 2 of schema shop.public.orders is not added. "
+                "Its messages become dead letters.\n"
+            )
 
 
 def test_a_name_that_is_not_text(look: Run) -> None:

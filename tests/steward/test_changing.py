@@ -64,6 +64,30 @@ def test_pairs_are_added_and_removed(own: str, act: Run) -> None:
     assert ones(own, "shop.public.customer", 3) == {}
 
 
+def test_later_versions_that_are_left_out_are_told_with_what_maps_them(own: str, act: Run) -> None:
+    orders = """[{"name": "order_id", "type": "int64"}, {"name": "created", "type": "timestamp"},
+        {"name": "total", "type": "decimal"}, {"name": "client_id", "type": "int64", "renamed_from": "customer_id"}]"""
+    with psycopg.connect(own) as connection:
+        connection.execute("select metl.reject_plan(1)")
+        for version in (2, 3):
+            connection.execute("select metl.add_schema_version('shop.public.orders', %s, %s)", [version, orders])
+            orders = orders.replace(', "renamed_from": "customer_id"', "")
+    command = "metl block add shop.public.orders 2 order customer_number=client_id --run"
+    told = said(act("block", "add", "shop.public.orders", "1", "order", "customer_number=customer_id"))
+    assert told.endswith(f"This is state 18.\nNot so in versions 2-3. To map it there as well: {command}\n")
+    assert ones(own, "shop.public.orders", 2).keys() == {"number", "ordered_at", "amount"}
+    assert "Not so" not in said(act(*command.split()[1:]))
+    for version in (2, 3):
+        assert ones(own, "shop.public.orders", version)["customer_number"] == "client_id"
+
+
+def test_types_that_may_not_fit_are_told_and_mapped(own: str, act: Run) -> None:
+    told = said(act("block", "add", *CUSTOMER, "birth_date=mobile", "phone=dob"))
+    assert "  + mobile → birth_date (string to date: may not fit)\n  + dob → phone\n" in told
+    plan = said(act("block", "set", *CUSTOMER, "birth_date=id", "--plan"))
+    assert "  + id → birth_date (integer to date: no cast)\n" in plan
+
+
 def test_a_run_reaches_to_the_next_stored_block(own: str, act: Run) -> None:
     done = json.loads(said(act("block", "set", "shop.public.customer", "1", "person", "email=mail", "--run", "--json")))
     assert (done["state"], done["done"]) == (16, True)
@@ -137,8 +161,57 @@ def test_a_plan_is_confirmed(own: str, act: Run) -> None:
     assert re.search(r"It was confirmed by metl_test_\w+, \d{4}-", decided)
 
 
+def test_a_plan_is_confirmed_as_a_rename(own: str, act: Run) -> None:
+    with psycopg.connect(own) as connection:
+        connection.execute("select metl.reject_plan(1)")
+        connection.execute("""select metl.add_schema_version('shop.public.orders', 2, '[
+            {"name": "order=id", "type": "int64"}, {"name": "created_at", "type": "timestamp"},
+            {"name": "total", "type": "decimal"}, {"name": "customer_id", "type": "int64"}]')""")
+    waiting = said(act("plans"))
+    pairs = ["--rename", "order_id=order=id", "--rename", "created=created_at"]
+    assert (
+        "It looks like order_id → order=id (0.96), created → created_at (0.93). "
+        f"If so: metl plans confirm 2 {' '.join(pairs)}\n"
+    ) in waiting
+    for words, sentence in (
+        (("1", "2", *pairs), "--rename is about one plan. Confirm the others by themselves."),
+        (("2", "--rename", "created"), "'created' is not a rename. Give OLD=NEW, such as mail=e_mail."),
+        (("2", *pairs, "--rename", "created=total"), "'created' is renamed twice, to 'created_at' and to 'total'."),
+        (("2", "--rename", "sent=created_at"), "'sent' is not gone in version 2 of 'shop.public.orders'. Gone are"),
+    ):
+        refused = act("plans", "confirm", *words)
+        assert (refused.exit_code, refused.stdout) == (2, "") and sentence in refused.stderr
+    assert said(act("plans", "confirm", "2", *pairs)) == "Plan 2 was confirmed and became state 16.\n"
+    assert ones(own, "shop.public.orders", 2) == {"number": "order=id", "ordered_at": "created_at", "amount": "total"}
+    decided = said(act("plans", "--all"))
+    assert "became state 16 and lost 0 cells." in decided
+    assert re.search(r" with created → created_at, order_id → order=id as renamed\.$", decided, re.M)
+
+
+def test_a_rename_that_was_not_told_is_mended_by_the_command_that_is_shown(own: str, act: Run) -> None:
+    with psycopg.connect(own) as connection:
+        for version in (4, 5):
+            connection.execute(
+                """select metl.add_schema_version('shop.public.customer', %s, '[
+                {"name": "id", "type": "int64"}, {"name": "fullName", "type": "string"},
+                {"name": "dob", "type": "date"}, {"name": "mobile", "type": "string"}]')""",
+                [version],
+            )
+    told = said(act("notices"))
+    command = "metl block add shop.public.customer 4 person full_name=fullName --run"
+    assert f"shop.public.customer 4 → person 2 looks like name → fullName (0.82). If so: {command}\n" in told
+    assert "until they are mapped again: metl reprocess --since-state 16 --why rename\n" in told
+    said(act(*command.split()[1:]))
+    for version in (4, 5):
+        assert ones(own, "shop.public.customer", version) == {"number": "id", "full_name": "fullName"}
+
+
 def test_a_plan_is_rejected(own: str, act: Run) -> None:
+    with psycopg.connect(own) as connection:
+        connection.execute("select metl.set_policy(null, null, 'confirm')")
+        connection.execute("select metl.add_entity_version('person', 3, '[]')")
     assert json.loads(said(act("plans", "reject", "1", "--json"))) == [{"plan_id": 1, "state": None}]
+    assert said(act("plans", "reject", "2")) == "Plan 2 was rejected: version 3 of entity person is not added.\n"
     assert state(own) == 15
     assert "would have lost 2 cells" in said(act("plans", "--all"))
 

@@ -31,7 +31,7 @@ def test_a_safe_draft(look: Run, tmp_path: Path) -> None:
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"Safe: version 4 of {SHOP} would lose no mapping.\n"
     found = json.loads(look("simulate", draft(tmp_path, SAFE), "--schema", SHOP, "--json").stdout)
-    assert found == {"schema": SHOP, "version": 4, "safe": True, "entities": [], "lost": []}
+    assert found == {"schema": SHOP, "version": 4, "safe": True, "entities": [], "lost": [], "likely_renames": []}
 
 
 def test_a_draft_that_loses_cells(look: Run, tmp_path: Path) -> None:
@@ -55,6 +55,17 @@ What goes on under another name keeps its cells if it says so: aliases in Avro, 
         ("full_name", "dropped"),
         ("number", "type_changed"),
     ]
+
+
+def test_what_looks_like_a_rename(look: Run, tmp_path: Path) -> None:
+    renamed = [{"name": "id", "type": "int64"}, {"name": "fullName", "type": "string"}, {"name": "dob", "type": "date"}]
+    result = look("simulate", draft(tmp_path, renamed), "--schema", SHOP)
+    assert result.exit_code == 1
+    assert "  - name → full_name\nIt looks like name → fullName (0.82).\nWhat goes on under" in result.stdout
+    # As registries have it, with all its former names.
+    listed = [*renamed, {"name": "mobile", "type": "string", "renamed_from": ["phone", "tel"]}]
+    found = json.loads(look("simulate", draft(tmp_path, listed), "--schema", SHOP, "--json").stdout)
+    assert found["likely_renames"] == [{"attribute": "name", "renamed_to": "fullName", "score": 0.82}]
 
 
 def connect(*fields: dict[str, Any], name: str = f"{SHOP}.Value") -> dict[str, Any]:

@@ -154,6 +154,24 @@ def test_an_entity_that_the_schema_feeds_comes_before_others() -> None:
     assert best("x.persons", "number", "integer")[0] == "person.number"
 
 
+def test_an_entity_that_has_most_of_the_schema_comes_before_others() -> None:
+    """Films are movies, though no letter of their names says so."""
+    film = [Attribute("rental.public.film", 1, name, "string") for name in ("title", "release_year", "length")]
+    film.append(Attribute("rental.public.film", 1, "film_id", "integer"))
+    entities = {"loan": ("number", "started_at"), "movie": ("number", "title", "length", "year_of_release")}
+    targets = [
+        Target(entity, 1, name, "integer" if name == "number" else "string")
+        for entity, names in entities.items()
+        for name in names
+    ]
+    first, second = Ranking(targets, NOTHING, film).best(film[-1], 2, 0)
+    assert (first.target.place, second.target.place) == (("movie", "number"), ("loan", "number"))
+    assert first.score > second.score
+    # Of one attribute alone nobody can tell, and a letter in common says nothing.
+    alone = Ranking(targets, NOTHING, film[-1:]).best(film[-1], 2, 0)
+    assert alone[0].score == alone[1].score
+
+
 def test_types_count() -> None:
     assert likeness_of_types("integer", "integer") == 1
     assert likeness_of_types("integer", "decimal") == likeness_of_types("date", "timestamp") == 0.9

@@ -100,7 +100,7 @@ def test_long_lists_are_whole_in_a_pipe_and_cut_on_a_terminal(wide: str, monkeyp
     assert all(f"{WIDE}_{number}" in whole for number in range(30))
     monkeypatch.setattr(console, "width", 80)
     cut = " ".join(" ".join(shown("coverage wide", wide)).split())
-    assert "and 21 more" in cut
+    assert "and 20 more" in cut
 
 
 def test_tables_are_folded_between_words(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:

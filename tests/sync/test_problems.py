@@ -1,10 +1,13 @@
 """What cannot be taken by itself: unreadable schemas, versions registered by hand, plans that wait."""
 
+import json
+
 import psycopg
 import pytest
 
 from tests.matrix.roles import member
 from tests.sync.shelf import Matrix, Shelf
+from tests.unit.test_cli import metl
 
 NOTICES = "select kind, schema, version from metl.notices where confirmed_at is null and kind <> 'unchanged'"
 
@@ -98,8 +101,41 @@ def waiting(shelf: Shelf, matrix: Matrix) -> int:
     assert "shop.order 1 came" in said
     assert [outcome for *_, outcome in matrix.outcomes()] == ["registered", "waiting", "pending", "registered"]
     assert matrix.rows("select plan_id from metl.registry_versions where outcome = 'pending'") == [(1,)]
-    assert matrix.sync() == "Nothing is new in the registry.\n"
+    told = "shop.customer 3 waits behind plan 1: see metl plans"
+    assert told in said
+    assert matrix.sync() == f"{told}\nVersions: 1 waiting behind a plan.\n"
     return 1
+
+
+def test_what_waits_behind_a_plan_is_told_with_its_dead_letters(waiting: int, matrix: Matrix) -> None:
+    [(third,)] = matrix.rows("select global_id from metl.registry_versions where outcome = 'pending'")
+    [(refs,)] = matrix.rows("select refs from metl.plans")
+    letters = [
+        {"partition": 0, "offset": offset, "at": "2026-01-01T00:00:00Z", "key": None, "value": "e30=",
+         "said": {"__metl.reason": "unknown_version", "__metl.ref": f"global_id {ref}",
+                  "__metl.schema": "shop.customer", "__metl.state": "3", "__connect.errors.topic": "shop.customer"}}
+        for offset, ref in enumerate([refs["global_id"], third, third, 999_999])
+    ]  # fmt: skip
+    matrix.rows("select metl.collect_letters('metl.dead', %s, '{}')", json.dumps(letters))
+    assert "shop.customer 3 waits behind plan 1, and 2 dead letters with it: see metl plans" in matrix.sync()
+    shown = metl("plans", METL_DSN=matrix.dsn).stdout
+    assert "Versions of the registry that wait behind it: 3.\nDead letters that wait for it: 3." in shown
+    [plan] = json.loads(metl("plans", "--json", METL_DSN=matrix.dsn).stdout)
+    assert plan["behind"] == [{"version": None, "registry_version": "3", "letters": 2}] and plan["letters"] == 3
+
+    # Nor are they forgotten when the plan is rejected.
+    again = "Take it up again with: metl sync --retry shop.customer\n"
+    assert metl("plans", "reject", "1", METL_DSN=matrix.dsn).stdout == (
+        "Plan 1 was rejected: version 2 of schema shop.customer is not added. Its messages become dead letters "
+        f"(1 so far). {again}"
+    )
+    told = f"shop.customer 2 was rejected as plan 1, and has 1 dead letter. {again}"
+    said = matrix.sync()
+    assert told in said and "shop.customer 3 waits as plan 2" in said
+    assert matrix.sync() == f"{told}Versions: 1 rejected, with dead letters.\n"
+    assert f"Its dead letters: 1. {again}" in metl("plans", "--all", METL_DSN=matrix.dsn).stdout
+    matrix.rows("select metl.confirm_plan(2)")
+    assert told not in matrix.sync("--retry", "shop.customer"), "it waits again"
 
 
 def test_after_a_confirmation_the_next_pass_goes_on(waiting: int, matrix: Matrix) -> None:

@@ -28,6 +28,8 @@ where kind = 'entity_version' and name = %s and version = %s and decision = 'wai
 """
 #: What Kafka takes for the name of a topic.
 TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+#: A path, to whoever makes a file name of it.
+PATH = re.compile(r".*[/\\].*|\.+", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,13 @@ def plan(connection: psycopg.Connection, entities: Sequence[Entity], delete: boo
     problems: list[Problem] = []
     steps = []
     for entity in entities:
+        if PATH.fullmatch(entity.name):
+            said = (
+                f"Entity {entity.name!r} would be taken for a path: its name is that of a topic, a table and files. "
+                "Take letters, digits, _ and -."
+            )
+            problems.append(Problem(entity.file, entity.line, said))
+            continue
         try:
             with connection.transaction():
                 steps.append(_step(connection, entity))

@@ -6,8 +6,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from metl.capture import connectors
-from metl.capture.publication import await_published
+from metl.capture import changes, connectors
+from metl.capture.changes import Place
 from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack import parts
@@ -27,8 +27,9 @@ class Service:
 
     def __init__(self, home: Home, name: str) -> None:
         self._home = home
-        self._server, _, self._registry, self._connect = (part.address for part in parts(home))
+        self._server, self._kafka, self._registry, self._connect = (part.address for part in parts(home))
         self.name = name
+        self._place = Place(self._connect, name, {"bootstrap.servers": self._kafka, "log_level": 0})
         self.dsn = make_conninfo(self._server, dbname=name)
         self.tables = list(TABLES[name])
 
@@ -45,8 +46,9 @@ class Service:
             self.execute(f"create table {table} ({columns})")
 
     def capture(self) -> None:
-        """Lets Debezium read the change log of its tables, those that are new included."""
+        """Lets Debezium read its rows, and from then on the change log of its tables."""
         server = conninfo_to_dict(self.dsn)
+        tables = [f"public.{table}" for table in self.tables]
         settings = postgres_source(
             prefix=self.name,
             host=str(server["host"]),
@@ -54,17 +56,19 @@ class Service:
             database=self.name,
             user=str(server["user"]),
             password=f"${{file:{self._home.connect_passwords_file}:{server['user']}}}",
-            tables=[f"public.{table}" for table in self.tables],
+            tables=tables,
             registry=self._registry,
+            kafka=self._kafka,
         )
-        connectors.create(self._connect, self.name, settings)
         with psycopg.connect(self.dsn) as connection:
-            await_published(connection, self.name, (f"public.{table}" for table in self.tables))
+            changes.start(connection, self._place, settings, tables, lambda _: None)
 
     def add_table(self, table: str, columns: str) -> None:
         self.execute(f"create table {table} ({columns})")
         self.tables.append(table)
-        self.capture()
+        settings = connectors.config(self._connect, self.name)
+        with psycopg.connect(self.dsn) as connection:
+            changes.add(connection, self._place, settings, [f"public.{table}"], lambda _: None)
 
     def execute(self, *statements: str) -> None:
         """In one transaction."""

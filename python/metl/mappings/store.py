@@ -27,7 +27,7 @@ array(
 """)
 CHECK = sql.SQL("select line, about, value, problem from metl.check_mappings({})").format(LINES)
 PLAN = sql.SQL("""
-select schema, version, entity, entity_version, attribute, entity_attribute, fate
+select schema, version, entity, entity_version, attribute, entity_attribute, fate, reason
 from metl.plan_mappings({}, %s)
 where fate <> 'kept'
 order by schema collate "C", version, entity collate "C", fate desc, attribute collate "C"
@@ -58,6 +58,8 @@ class Stored:
     blocks: int
     gained: int
     lost: int
+    #: What the matrix had to say of them.
+    remarks: list[str]
 
 
 def plan(connection: psycopg.Connection, lines: Lines, replace: bool) -> list[dict[str, Any]]:
@@ -68,13 +70,16 @@ def plan(connection: psycopg.Connection, lines: Lines, replace: bool) -> list[di
 
 def store(connection: psycopg.Connection, lines: Lines, replace: bool) -> Stored | None:
     """All as one state; none if all was so already."""
+    remarks: list[str] = []
+    connection.add_notice_handler(lambda notice: remarks.append(notice.message_primary or ""))
     with _all_or_nothing(connection, lines) as given:
         [state] = connection.execute(SET, [*given, replace]).fetchone() or [None]
     if state is None:
         return None
     row = connection.execute(SUMMARY, [state]).fetchone()
     assert row is not None
-    return Stored(state, *row)
+    blocks, gained, lost = row
+    return Stored(state, blocks, gained, lost, remarks)
 
 
 @contextlib.contextmanager

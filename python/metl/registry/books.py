@@ -3,7 +3,7 @@
 import json
 import os
 import socket
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -35,6 +35,19 @@ select
 from metl.registry_work
 where registry = %(registry)s and (%(groups)s::text[] is null or registry_group = any(%(groups)s))
 order by task desc, position, entry
+"""
+LEFT = """
+select
+    case when is_rejected then 'rejected' else 'queued' end as event, schema, version, registry_group, artifact,
+    registry_version, plan_id, letters, entry,
+    null::int as lost
+from metl.waiting_versions
+where
+    (is_behind or is_rejected and letters > 0)
+    and registry = %(registry)s
+    and (%(groups)s::text[] is null or registry_group = any(%(groups)s))
+    and entry <> all(case when is_rejected then %(rejected)s else %(queued)s end::bigint[])
+order by entry
 """
 HOLDER = """
 select session.application_name, held.pid
@@ -139,6 +152,13 @@ class Books:
         cursor = self._connection.cursor(row_factory=dict_row)
         rows = cursor.execute(WORK, {"registry": self.registry, "groups": list(groups) or None}).fetchall()
         return [Task(row["task"], row["entry"], row["schema"], _version(row), row["failed_before"]) for row in rows]
+
+    def left(self, groups: Sequence[str], told: Mapping[str, Iterable[int]]) -> list[Event]:
+        """Versions that wait behind a plan, or were rejected though messages need them; not those told already."""
+        cursor = self._connection.cursor(row_factory=dict_row)
+        chosen = {"registry": self.registry, "groups": list(groups) or None}
+        entries = {event: list(told.get(event, ())) for event in ("queued", "rejected")}
+        return cursor.execute(LEFT, chosen | entries).fetchall()
 
     def together(self) -> AbstractContextManager[object]:
         """All or nothing."""

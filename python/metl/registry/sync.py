@@ -69,6 +69,8 @@ class Sync:
     held: dict[str, str] = field(default_factory=dict)
     #: Groups in which nothing is, or ever was.
     empty: list[str] = field(default_factory=list)
+    #: By event: versions that wait behind a plan or were rejected, which are told once.
+    _told: dict[str, set[int]] = field(default_factory=lambda: collections.defaultdict(set))
     _ahead: dict[Key, Prepared] = field(default_factory=dict)
     _unanswered: int = 0
 
@@ -84,6 +86,7 @@ class Sync:
             except Unbelievable as refusal:
                 refusals.append(refusal)
         self._work(again)
+        self._tell_left()
         if refusals:
             raise refusals[0]
 
@@ -98,6 +101,7 @@ class Sync:
             for each in found:
                 self._note(each)
             self._work(again=True)
+            self._tell_left()
 
     def _look(self, group: str | None, full: bool) -> News | None:
         before = None if full else self.books.read_until(group)
@@ -237,6 +241,11 @@ class Sync:
             if self._unanswered >= UNANSWERED:
                 raise
             return Problem(_printable(error), for_good=False)
+
+    def _tell_left(self) -> None:
+        for event in self.books.left(self.groups, self._told):
+            self._told[event["event"]].add(event.pop("entry"))
+            self.tell(event)
 
     def _tell(self, events: list[Event]) -> None:
         for event in events:

@@ -1,5 +1,6 @@
 """What happened, as a sentence or as JSON."""
 
+import shlex
 from typing import Any
 
 from metl.registry.books import Event
@@ -22,6 +23,15 @@ def sentence(event: Event) -> str:
             return (
                 f"{what} waits as plan {plan}, since {_count(event['lost'], 'cell')} would be lost. "
                 f"Decide it with: metl plans confirm {plan}, or metl plans reject {plan}"
+            )
+        case "queued":
+            letters = f", and {_count(event['letters'], 'dead letter')} with it" if event["letters"] else ""
+            return f"{what} waits behind plan {event['plan_id']}{letters}: see metl plans"
+        case "rejected":
+            letters = _count(event["letters"], "dead letter")
+            return (
+                f"{what} was rejected as plan {event['plan_id']}, and has {letters}. "
+                f"Take it up again with: metl sync --retry {shlex.quote(event['schema'])}"
             )
         case "deleted" if event["plan_id"]:
             return f"{what} was deleted in the registry: plan {event['plan_id']} was dropped."
@@ -52,6 +62,8 @@ def summary(counts: dict[str, int]) -> str:
         "registered": "registered",
         "adopted": "known by hand already",
         "waiting": "waiting for a decision",
+        "queued": "waiting behind a plan",
+        "rejected": "rejected, with dead letters",
         "deleted": "deleted",
         "state changed": "with another state",
         "unreadable": "not readable",
@@ -66,7 +78,7 @@ def _cells(event: Event) -> str:
     if not kept and not lost:
         return "there was nothing to carry over"
     carried = f"{_count(kept, 'cell')} carried over"
-    return f"{carried}, {lost} lost" if lost else carried
+    return f"{carried}, {lost:,} lost: see metl notices" if lost else carried
 
 
 def _count(number: int | None, noun: str) -> str:
