@@ -32,7 +32,7 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._client.close()
+        kafka.close(self._client)
 
     def span(self, topic: str, partition: int, committed: int | None) -> Span:
         return Span(topic, partition, committed, self._earliest[topic, partition], self._latest[topic, partition])

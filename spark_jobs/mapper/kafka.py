@@ -1,12 +1,13 @@
 """Where messages come from and records go to."""
 
+import contextlib
 import functools
 import json
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -41,6 +42,12 @@ def admin(spark: SparkSession, settings: Settings) -> Any:
     return jvm.org.apache.kafka.clients.admin.AdminClient.create(properties)
 
 
+def close(client: Any) -> None:
+    """An admin client. After a call that a signal interrupted, the JVM answers no more; the signal is what counts."""
+    with contextlib.suppress(Py4JError, ConnectionError):
+        client.close()
+
+
 def unmatched(spark: SparkSession, settings: Settings) -> str | None:
     """A sentence if there is no topic yet that the job is to read."""
     client = admin(spark, settings)
@@ -48,11 +55,11 @@ def unmatched(spark: SparkSession, settings: Settings) -> str | None:
     soon = jvm.org.apache.kafka.clients.admin.ListTopicsOptions().timeoutMs(LISTING_TIMEOUT_MS)
     try:
         names = [str(name) for name in client.listTopics(soon).names().get()]
-    except Py4JJavaError:
+    except (Py4JError, ConnectionError):
         # Whoever reads the topics says it better.
         return None
     finally:
-        client.close()
+        close(client)
     pattern = re.compile(wanted(settings))
     if any(pattern.fullmatch(name) for name in names):
         return None

@@ -20,6 +20,7 @@ COMMANDS = {
     "dead": ("dead", "collect", "--watch"),
     "warehouse": ("warehouse", "--duration", "2"),
 }
+INTERRUPTED = 130
 SERVERS = ("postgres", "kafka", "registry", "connect")
 
 
@@ -57,8 +58,8 @@ class GoingOn:
             if is_killed:
                 self._running[name].kill()
             else:
-                # One that has not begun its work yet just ends.
-                self._running[name].stop((0, -signal.SIGTERM))
+                # One that has not begun its work yet is interrupted, or just ends.
+                self._running[name].stop((0, INTERRUPTED, -signal.SIGTERM))
             self._start(name)
             return
         self._say(f"kill {name}")

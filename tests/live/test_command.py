@@ -1,9 +1,11 @@
 """What is wrong with a command is said in a sentence, soon, before anything runs."""
 
 import json
+import os
 import re
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Iterator
@@ -217,6 +219,32 @@ def test_a_job_that_is_told_to_end_while_it_starts_has_ended(world: Place, numbe
         assert running.end() == 130, running.said()
     assert "Interrupted." in running.said() and "Traceback" not in running.said()
     assert (world.job(job)["status"], world.job(job)["reason"]) == ("stopped", "It was interrupted.")
+
+
+INTERRUPTED_CHECK = """
+import os, signal, socket, threading
+from mapper import kafka
+from mapper.session import session
+from mapper.settings import Settings
+from metl import signals
+
+with socket.create_server(("127.0.0.1", 0)) as silent, signals.all_interrupt():
+    settings = Settings(topics="a", job="j", checkpoint="unused", brokers="127.0.0.1:%d" % silent.getsockname()[1])
+    with session(settings) as spark:
+        threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+        try:
+            kafka.unmatched(spark, settings)
+        except KeyboardInterrupt:
+            print("interrupted")
+"""
+
+
+def test_a_signal_while_the_broker_is_asked_for_its_topics_is_an_interruption(root: Path, tmp_path: Path) -> None:
+    """In a process of its own: what is interrupted in the JVM's client leaves it unusable."""
+    environment = {**os.environ, "PYTHONPATH": str(root / "spark_jobs")}
+    command = [sys.executable, "-c", INTERRUPTED_CHECK]
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
 def test_a_job_that_catches_up_says_so_and_counts_beside_what_it_did_before(fresh: Place) -> None:
