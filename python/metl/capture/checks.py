@@ -124,7 +124,9 @@ def _added(connection: psycopg.Connection, table: Table, settings: dict[str, str
         way_out = "take it out of column.exclude.list of the connector if it is wanted"
         yield NOTE, f"the connector leaves out {', '.join(left_out)}, no generated column (any more)", way_out
     if not can_page(table) and (mixed_up := with_generated(connection, settings, [table])):
-        yield REFUSED, blocked(table.name, mixed_up), "capture it under another PREFIX, with a connector of its own"
+        database = connection.info.dbname
+        way_out = f"capture it with a connector of its own: another PREFIX, and --dsn that names database {database}"
+        yield REFUSED, blocked(table.name, mixed_up), way_out
 
 
 def _table(table: Table) -> Iterator[Remark]:

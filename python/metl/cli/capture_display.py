@@ -1,5 +1,6 @@
 """Connectors and checks on a terminal."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.text import Text
@@ -30,7 +31,7 @@ def print_connectors(found: Sequence[Health]) -> None:
 
 
 def _cells(health: Health) -> tuple[object, ...]:
-    tasks = ", ".join(f"{task['task']} {task['state']}" for task in health.tasks)
+    tasks = ", ".join(f"{count} {state}" for state, count in Counter(task["state"] for task in health.tasks).items())
     return (
         health.connector,
         Text(health.status, "red" if health.is_bad else COLOURS.get(health.status, "")),
