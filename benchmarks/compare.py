@@ -20,8 +20,8 @@ from database import database, server
 from matrix_load import timed
 from rich.table import Table
 
-from metl.cli.display import console
-from metl.install import install
+from metl.db.install import install
+from metl.util.terminal import console
 
 SCHEMA = "shop.public.customer"
 TYPES = {

@@ -11,9 +11,9 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from metl import signals
 from metl.home import Home
 from metl.stack import parts, supervisor
+from metl.util import signals
 
 
 @contextlib.contextmanager

@@ -19,8 +19,8 @@ from database import database, server
 from matrix_load import Matrix, load, timed
 from rich.table import Table
 
-from metl.cli.display import console
-from metl.install import install
+from metl.db.install import install
+from metl.util.terminal import console
 
 LINES = 100_000
 FILES = {

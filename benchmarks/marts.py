@@ -19,10 +19,11 @@ from matrix_load import Matrix, load, timed
 from pyspark.sql import SparkSession
 from rich.table import Table
 
-from metl import dbt, jars, spark
-from metl.cli.display import console
+from metl.db.install import install
 from metl.home import Home
-from metl.install import install
+from metl.jvm import jars, spark
+from metl.marts import dbt
+from metl.util.terminal import console
 
 PAPER = 8
 WARM_UP = 5

@@ -24,8 +24,8 @@ from matrix_load import (
 )
 from rich.table import Table
 
-from metl.cli.display import console
-from metl.install import install
+from metl.db.install import install
+from metl.util.terminal import console
 
 #: So many schemas feed the entity that is elevated.
 FEEDING = 100

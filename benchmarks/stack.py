@@ -7,9 +7,9 @@ from pathlib import Path
 
 from rich.table import Table
 
-from metl.cli.display import console
 from metl.home import Home
 from metl.stack import parts, supervisor
+from metl.util.terminal import console
 
 
 def silent(_part: str, _text: str) -> None:

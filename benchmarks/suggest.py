@@ -10,11 +10,11 @@ import psycopg
 from click.testing import CliRunner
 from database import database, server
 
-from metl import unmapped
 from metl.cli import main
-from metl.cli.display import console, table
-from metl.install import install
-from metl.suggest import Ranking
+from metl.db.install import install
+from metl.matrix import unmapped
+from metl.matrix.suggest import Ranking
+from metl.util.terminal import console, table
 
 SCHEMAS = 1_000
 ENTITIES = 100

@@ -20,17 +20,17 @@ from urllib.parse import urlsplit
 import psycopg
 from rich.table import Table
 
-from metl import signals
-from metl.cli.display import console
-from metl.database import many_changes
+from metl.db.connection import many_changes
+from metl.db.install import install
 from metl.home import Home
-from metl.install import install
 from metl.registry.apicurio import API, Apicurio
-from metl.registry.books import Books
 from metl.registry.http import Http
 from metl.registry.schemas import read
+from metl.registry.store import Books
 from metl.registry.sync import Sync
 from metl.stack import parts, supervisor
+from metl.util import signals
+from metl.util.terminal import console
 
 THREADS = 4
 LOOKS = 20

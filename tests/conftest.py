@@ -14,9 +14,9 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
-from metl import jars
-from metl.install import install
-from metl.spark import local_session
+from metl.db.install import install
+from metl.jvm import jars
+from metl.jvm.spark import local_session
 from tests.parts import Source, source
 
 

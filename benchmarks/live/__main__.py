@@ -15,8 +15,8 @@ from contestants import DURATION, Contestant, Stack, copy, echo, mapper, running
 from rich.table import Table
 from traffic import TOPIC, Arrival, end_offset, make_topics, meter, produce
 
-from metl import jars
-from metl.cli.display import console
+from metl.jvm import jars
+from metl.util.terminal import console
 
 SECONDS = DURATION  # so that a boundary falls into each
 LONG = 300.0

@@ -6,7 +6,7 @@ import psycopg
 from contestants import DURATION, Stack
 from traffic import TOPIC
 
-from metl import dbt
+from metl.marts import dbt
 
 PERSON = {"pid": "id", "pname": "name", "pemail": "email", "pcity": "city", "pbalance": "balance", "sent": "sent"}
 PLACE = {"city": "city", "street": "street", "zip": "zip"}

@@ -15,10 +15,10 @@ from pathlib import Path
 import psycopg
 from traffic import TOPIC, end_offset, make_topics
 
-from metl import signals
+from metl.db.install import install
 from metl.home import Home
-from metl.install import install
 from metl.stack import parts, supervisor
+from metl.util import signals
 
 HERE = Path(__file__).parent
 METL = Path(sys.executable).with_name("metl")

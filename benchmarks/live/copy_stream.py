@@ -4,11 +4,9 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "spark_jobs"))
-
-from mapper import kafka
-from mapper.session import session
-from mapper.settings import Settings
+from metl_spark.runtime import kafka
+from metl_spark.runtime.session import session
+from metl_spark.runtime.settings import Settings
 
 
 def main(brokers: str, source: str, target: str, checkpoint: str, duration: str, boundaries: str) -> None:

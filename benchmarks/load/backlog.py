@@ -7,8 +7,8 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from metl import dbt
 from metl.home import Home
+from metl.marts import dbt
 
 TOPIC = "shop.public.customer"
 PARTITIONS = 2

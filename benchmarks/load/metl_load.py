@@ -6,7 +6,7 @@ import sys
 import psycopg
 
 from metl.cli import main as metl
-from metl.database import address
+from metl.db.connection import address
 
 SECONDS = """
 select extract(epoch from max(ended_at) - min(began_at))::float8 from metl.job_batches

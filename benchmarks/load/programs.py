@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 
-from metl import signals
+from metl.db.install import install
 from metl.home import Home
-from metl.install import install
 from metl.stack import parts, supervisor
+from metl.util import signals
 
 HERE = Path(__file__).parent
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from metl.spark import local_session
+from metl.jvm.spark import local_session
 
 CORES = 2
 

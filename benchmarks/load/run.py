@@ -11,8 +11,8 @@ from programs import HERE, Stack, measure, running_stack
 from rich.table import Table
 from tables import tables
 
-from metl import jars
-from metl.cli.display import console
+from metl.jvm import jars
+from metl.util.terminal import console
 
 COUNT = int(os.environ.get("METL_MESSAGES", "1000000"))
 

@@ -9,7 +9,7 @@ from backlog import ENTITIES
 from programs import HERE, Stack, measure
 from rich.table import Table
 
-from metl.cli.display import console
+from metl.util.terminal import console
 
 ROUNDS = 2
 

@@ -13,8 +13,8 @@ import psycopg
 import pytest
 from confluent_kafka import Producer
 
-from metl import dbt
 from metl.home import Home
+from metl.marts import dbt
 from tests.bulk.staging import table
 from tests.live.running import METL, Place, await_true, build_marts, by_origin, environment, mapper, run
 

@@ -11,10 +11,10 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from loader.client import Client
-from loader.limits import counts, resolved
-from mapper.settings import Settings
 from metl.errors import BadInput
+from metl_spark.loading.client import Client
+from metl_spark.loading.limits import counts, resolved
+from metl_spark.runtime.settings import Settings
 from tests.live.running import Place, State, build_marts, key, row, run
 
 pytestmark = pytest.mark.timeout(600)

@@ -12,9 +12,9 @@ import psycopg
 import pytest
 from pyspark.sql import SparkSession
 
-from mapper.control import jdbc
+from metl_spark.runtime.control import jdbc
+from metl_spark.warehouse.parquet import write_parquet
 from tests.bulk.staging import Staged, merge, start
-from warehouse.parquet import write_parquet
 
 ATTRIBUTES = {
     "number": "integer", "small": "decimal", "huge": "decimal", "odd": "decimal", "seen": "timestamp",

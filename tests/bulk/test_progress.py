@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loader.progress import Progress
+from metl_spark.loading.progress import Progress
 
 BATCH = {"began_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:16.1Z", "lag": 0}
 

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from metl.initial_load import Choice, feeds, select
+from metl.warehouse.initial_load import Choice, feeds, select
 from tests.bulk.staging import Staged, merge, start
 from tests.conftest import scratch_database
 

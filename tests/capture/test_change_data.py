@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from metl import rest
+from metl.util import rest
 from tests import topics
 from tests.connectors import capturing
 from tests.parts import Source

@@ -15,10 +15,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from metl import jars, java, scala
 from metl.capture import connectors
 from metl.capture.plugin import CONVERTER, CONVERTER_CLASS
 from metl.errors import MetlError
+from metl.jvm import jars, java, scala
 from tests.connectors import capturing
 from tests.parts import Source
 

@@ -22,7 +22,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             (waiting.pop(0) if len(waiting) > 1 else waiting[0])()
             time.sleep(seconds)
 
-        monkeypatch.setattr("metl.compare.looks.sleep", pause)
+        monkeypatch.setattr("metl.warehouse.compare.recheck.sleep", pause)
 
     return let
 

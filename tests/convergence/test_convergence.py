@@ -20,9 +20,9 @@ import pytest
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
+from metl.db.install import install
 from metl.demo import programs
 from metl.home import Home
-from metl.install import install
 from metl.stack import parts, supervisor
 from tests.convergence.going_on import GoingOn
 from tests.convergence.services import ATTRIBUTES, Service, attribute_of

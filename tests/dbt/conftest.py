@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from metl import dbt
 from metl.home import Home
+from metl.marts import dbt
 from tests.conftest import scratch_database
 
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from metl.cli import main
-from metl.dbt import environment
+from metl.marts.dbt import environment
 from tests.conftest import scratch_database
 from tests.dbt.conftest import Dbt
 from tests.matrix.roles import member

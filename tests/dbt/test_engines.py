@@ -15,7 +15,7 @@ from hypothesis import Phase
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
-from metl.lineage import views
+from metl.marts.lineage import views
 from tests.dbt.conftest import Dbt
 from tests.matrix.test_history import PLAN_ONCE, Connection, History, play
 

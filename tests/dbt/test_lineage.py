@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 
 from metl.cli import main
 from metl.errors import MetlError
-from metl.lineage import Lineage, tables
-from metl.openlineage import run_event
+from metl.marts.lineage import Lineage, tables
+from metl.marts.openlineage import run_event
 from tests.conftest import scratch_database
 from tests.dbt.conftest import Dbt
 
@@ -25,13 +25,13 @@ ORIGINS = {
     "dpm.schema": {"metl.schema.name"},
     "dpm.version": {"metl.attribute_version.version"},
     "dpm.entity": {"metl.entity.name"},
-    "dpm.entity_version": {"metl.block.entity_version"},
+    "dpm.entity_version": {"metl.matrix.block.entity_version"},
     "dpm.attribute": {"metl.attribute_version.name"},
     "dpm.entity_attribute": {"metl.entity_attribute_version.name"},
     "dpm.state": {"metl.state.state"},
     "dcpm.column_set": {
         "metl.attribute_version.name",
-        "metl.block.entity_version",
+        "metl.matrix.block.entity_version",
         "metl.entity.name",
         "metl.entity_attribute_version.name",
     },
@@ -39,10 +39,10 @@ ORIGINS = {
     "compaction.elements": {"metl.attribute_version.name", "metl.entity_attribute_version.name"},
     "compaction.dpm": {"metl.attribute_version.name"},
     "compaction.dusb": {"metl.attribute_version.name"},
-    "compaction.null_blocks": {"metl.attribute_version.name", "metl.block.version"},
+    "compaction.null_blocks": {"metl.attribute_version.name", "metl.matrix.block.version"},
     "compaction.ratio": {
         "metl.attribute_version.name",
-        "metl.block.version",
+        "metl.matrix.block.version",
         "metl.entity_attribute_version.name",
     },
     "compaction.state": {"metl.state.state"},
@@ -54,8 +54,8 @@ ORIGINS = {
     "progression.change": {"'gained' in metl.progressions", "'lost' in metl.progressions"},
     "states.kept": {"metl.state.summary"},
     "stg_schema_changes.state": {
-        "metl.block.since",
-        "metl.block.until",
+        "metl.matrix.block.since",
+        "metl.matrix.block.until",
         "metl.schema_ref.since",
         "metl.schema_ref.until",
         "metl.schema_version.added",

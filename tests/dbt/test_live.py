@@ -11,7 +11,7 @@ import pytest
 from hypothesis.stateful import precondition, rule
 from psycopg.types.json import Jsonb
 
-from metl.install import install
+from metl.db.install import install
 from tests.dbt.conftest import Dbt
 from tests.dbt.test_build import MARTS
 from tests.matrix.roles import member

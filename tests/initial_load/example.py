@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
-from metl.dialects import Source
-from metl.initial_load import Feed
+from metl.warehouse.dialects import Source
+from metl.warehouse.initial_load import Feed
 
 # Its clocks skip the hour that every moment below falls into.
 SESSION_ZONE = "America/New_York"

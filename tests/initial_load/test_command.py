@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from metl.database import one_state
+from metl.db.connection import one_state
 from tests.conftest import scratch_database
 from tests.initial_load.example import AWKWARD
 from tests.matrix.roles import member

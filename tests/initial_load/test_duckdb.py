@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metl.dialects import Source
-from metl.initial_load import Feed, statement
+from metl.warehouse.dialects import Source
+from metl.warehouse.initial_load import Feed, statement
 from tests.initial_load.example import (
     AWKWARD,
     COMMON,

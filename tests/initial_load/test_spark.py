@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from metl.dialects import Source
-from metl.initial_load import Feed, statement
+from metl.warehouse.dialects import Source
+from metl.warehouse.initial_load import Feed, statement
 from tests.initial_load.example import (
     AWKWARD,
     COMMON,

@@ -15,10 +15,10 @@ from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
-from map_again import under
-from mapper.control import jdbc
-from mapper.settings import Settings
-from metl.state_diff import Comparison, compare, outcomes
+from metl.streams.state_diff import Comparison, compare, outcomes
+from metl_spark.reprocessing.job import under
+from metl_spark.runtime.control import jdbc
+from metl_spark.runtime.settings import Settings
 from tests.letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, State, build_marts, key, row
@@ -169,7 +169,7 @@ def test_two_states_are_compared(story: Story) -> None:
 
 def test_the_matrix_of_now_is_that_of_the_current_state(story: Story) -> None:
     """What diff-replay reads, beside what mappers read."""
-    from mapper.matrix import query
+    from metl_spark.mapping.matrix import query
 
     job = story.place.job("map")
     with psycopg.connect(story.place.dsn) as connection:

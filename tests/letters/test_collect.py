@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from metl.checkpoint import Checkpoint
-from metl.letters.collect import Collector
+from metl.streams.checkpoint import Checkpoint
+from metl.streams.dead_letters.collect import Collector
 from tests.letters.commands import run
 from tests.live.running import Place
 

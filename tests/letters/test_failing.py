@@ -11,12 +11,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
-import map_again
-from mapper.choose import Choice
-from mapper.control import Control, jdbc
-from mapper.failures import in_a_sentence
-from mapper.settings import Settings
 from metl.errors import MetlError
+from metl_spark.reprocessing import job as map_again
+from metl_spark.reprocessing.choose import Choice
+from metl_spark.runtime.control import Control, jdbc
+from metl_spark.runtime.failures import in_a_sentence
+from metl_spark.runtime.settings import Settings
 from tests.letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, State, build_marts, key, produce, row

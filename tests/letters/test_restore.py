@@ -8,8 +8,8 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql import Row, SparkSession
 
-from mapper.restore import restore
-from metl.letters.read import letter
+from metl.streams.dead_letters.record import letter
+from metl_spark.mapping.restore import restore
 
 pytestmark = pytest.mark.timeout(300)
 

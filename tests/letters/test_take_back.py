@@ -11,11 +11,11 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-import map_again
-from mapper.choose import Choice
-from mapper.control import Control, jdbc
-from mapper.settings import Settings
-from metl.outdated import earlier, left_behind, outdated
+from metl.streams.outdated import earlier, left_behind, outdated
+from metl_spark.reprocessing import job as map_again
+from metl_spark.reprocessing.choose import Choice
+from metl_spark.runtime.control import Control, jdbc
+from metl_spark.runtime.settings import Settings
 from tests.bulk.staging import Staged, merge, start, table
 from tests.letters.commands import run
 from tests.live.job import run as run_mapper

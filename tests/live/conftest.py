@@ -1,18 +1,13 @@
 """A database, a broker and the Spark of the tests, for mappers that run inside them."""
 
-import sys
 from collections.abc import Iterator
 
 import pytest
 from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
-from metl import resources
 from tests.conftest import scratch_database
 from tests.live.running import Place, job_role
-
-# Last: whoever wants to test another mapper puts it before.
-sys.path.append(str(resources.path("spark_jobs")))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +21,7 @@ def place(postgres: str, template: str, kafka: str, tmp_path_factory: pytest.Tem
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """The Spark of all tests, set as that of a mapper while it is needed."""
-    from mapper.session import LOCAL_CHECKPOINT, SQL, register
+    from metl_spark.runtime.session import LOCAL_CHECKPOINT, SQL, register
 
     wanted = {**SQL, **LOCAL_CHECKPOINT}
     before = {name: spark.conf.get(name, None) for name in wanted}

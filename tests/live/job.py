@@ -16,11 +16,11 @@ from confluent_kafka import Message as Delivery
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from load_stream import in_bulk
-from map_stream import start
-from mapper.control import Control
-from mapper.settings import Settings
-from mapper.supervise import supervise
+from metl_spark.loading.job import in_bulk
+from metl_spark.mapping.job import start
+from metl_spark.runtime.control import Control
+from metl_spark.runtime.settings import Settings
+from metl_spark.runtime.supervise import supervise
 from tests.live.exact_json import NotJson, parse
 from tests.live.oracle import ColumnSet, Message, Oracle, Outcome, Sent, Topic
 from tests.live.running import Place, Record, build_marts, by_origin

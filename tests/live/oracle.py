@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from metl.fingerprint import fingerprint
+from metl.registry.fingerprint import fingerprint
 from tests.live.exact_json import NotJson, Number, Object, parse
 
 WRAPPED = {"ext_json", "ext_json_content_id", "connect"}

@@ -26,8 +26,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from metl import dbt
 from metl.home import Home
+from metl.marts import dbt
 from tests.conftest import scratch_database
 
 PATIENCE = 240.0

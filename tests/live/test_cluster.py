@@ -16,8 +16,9 @@ import psutil
 import pyspark
 import pytest
 
-from metl import jars, resources
 from metl.home import SPARE_PORTS, free_port
+from metl.jvm import jars
+from metl.util import resources
 from tests.live.running import MARK, METL, Place, Record, await_true, key, mapper, marked, produce, row, run
 
 pytest_plugins = ["tests.live.running"]

@@ -1,7 +1,6 @@
 """What is wrong with a command is said in a sentence, soon, before anything runs."""
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -17,13 +16,14 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from pyspark.sql import SparkSession
 
-from mapper.settings import Settings, read_kafka_options
 from metl.errors import BadInput
+from metl.streams.client_options import read_kafka_options
+from metl_spark.runtime.settings import Settings
 from tests.conftest import scratch_database
 from tests.live.running import METL, Place, job_role, key, mapper, produce, row, run
 
 if TYPE_CHECKING:
-    from mapper.control import Control
+    from metl_spark.runtime.control import Control
 
 pytest_plugins = ["tests.live.running"]
 
@@ -223,10 +223,10 @@ def test_a_job_that_is_told_to_end_while_it_starts_has_ended(world: Place, numbe
 
 INTERRUPTED_CHECK = """
 import os, signal, socket, threading
-from mapper import kafka
-from mapper.session import session
-from mapper.settings import Settings
-from metl import signals
+from metl_spark.runtime import kafka
+from metl_spark.runtime.session import session
+from metl_spark.runtime.settings import Settings
+from metl.util import signals
 
 with socket.create_server(("127.0.0.1", 0)) as silent, signals.all_interrupt():
     settings = Settings(topics="a", job="j", checkpoint="unused", brokers="127.0.0.1:%d" % silent.getsockname()[1])
@@ -239,11 +239,10 @@ with socket.create_server(("127.0.0.1", 0)) as silent, signals.all_interrupt():
 """
 
 
-def test_a_signal_while_the_broker_is_asked_for_its_topics_is_an_interruption(root: Path, tmp_path: Path) -> None:
+def test_a_signal_while_the_broker_is_asked_for_its_topics_is_an_interruption(tmp_path: Path) -> None:
     """In a process of its own: what is interrupted in the JVM's client leaves it unusable."""
-    environment = {**os.environ, "PYTHONPATH": str(root / "spark_jobs")}
     command = [sys.executable, "-c", INTERRUPTED_CHECK]
-    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert (done.returncode, done.stdout) == (0, "interrupted\n"), done.stderr
 
 
@@ -306,9 +305,10 @@ def test_options_of_kafka_reach_its_clients(
     world: Place, spark: SparkSession, tmp_path: Path, signals: None, option: str
 ) -> None:
     """The second is the reader's alone, the third the writer's."""
-    from mapper import kafka
-    from mapper.settings import Settings, read_kafka_options
-    from mapper.supervise import supervise
+    from metl.streams.client_options import read_kafka_options
+    from metl_spark.runtime import kafka
+    from metl_spark.runtime.settings import Settings
+    from metl_spark.runtime.supervise import supervise
 
     topic = world.topic(option)
     produce(world.kafka, [(topic, key(1), row(1))])

@@ -8,8 +8,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from mapper import connectors
-from mapper.control import CONNECTORS
+from metl_spark.runtime import connectors
+from metl_spark.runtime.control import CONNECTORS
 
 SHOP: dict[str, Any] = {"connector": "shop", "prefix": "shop", "status": "running", "tables": ["public.customer"]}
 DEAD = {"status": "failed", "problem": "Slot metl_shop is gone.", "way_out": "metl capture restart shop --anew"}

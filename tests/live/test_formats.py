@@ -9,7 +9,7 @@ import pytest
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from metl.fingerprint import fingerprint
+from metl.registry.fingerprint import fingerprint
 from tests.live.exact_json import Number
 from tests.live.job import Results, lay_out, produce, results, run
 from tests.live.messages import drawn

@@ -1,4 +1,4 @@
-"""The functions of spark_jobs/functions/ take what is JSON, nothing else, and give it back byte for byte."""
+"""The functions of metl_spark/functions/ take what is JSON, nothing else, and give it back byte for byte."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from metl import scala
+from metl_spark.functions.jar import FUNCTIONS_JAR
 from tests.live.exact_json import NotJson, Object, parse
 from tests.live.messages import ATTRIBUTES, GARBAGE, NO_DOCUMENT, broken, drawn, pairs, rows, values
 
@@ -111,7 +111,7 @@ def test_a_row_is_mapped_by_names_however_they_are_spelled(session: SparkSession
 
 
 def test_the_compiler_has_nothing_to_say(tmp_path: Path) -> None:
-    scala.FUNCTIONS.compile_into(tmp_path / "functions.jar", "-deprecation", "-Xlint", "-Werror")
+    FUNCTIONS_JAR.compile_into(tmp_path / "functions.jar", "-deprecation", "-Xlint", "-Werror")
     assert (tmp_path / "functions.jar").exists()
 
 

@@ -7,9 +7,9 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.sql import SparkSession
 
-from mapper.session import task_slots
-from mapper.supervise import TRIES
 from metl.errors import MetlError
+from metl_spark.runtime.session import task_slots
+from metl_spark.runtime.supervise import TRIES
 from tests.letters.commands import run as command
 from tests.live.job import lay_out, produce, recorded, run
 from tests.live.oracle import Block, ColumnSet, Message, Topic

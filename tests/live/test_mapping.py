@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from mapper.session import BULK_SQL
+from metl_spark.runtime.session import BULK_SQL
 from tests.live.edges import EDGES, WAYS, Edge
 from tests.live.job import Results, lay_out, produce, recorded, results, run
 from tests.live.messages import ATTRIBUTES, drafts, drawn

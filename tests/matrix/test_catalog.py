@@ -12,8 +12,8 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
+from metl.db.install import files, install
 from metl.home import Home
-from metl.install import files, install
 from metl.stack.postgres import ADMIN, Postgres, binaries
 from tests.conftest import scratch_database
 from tests.stack.conftest import Metl

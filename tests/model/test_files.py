@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from metl.cdm.export import as_yaml, write
 from metl.cdm.files import Attribute, Entity, Types, read
 from metl.errors import BadInput
-from metl.problems import Wrong
+from metl.util.problems import Wrong
 
 TYPES = Types(frozenset(["integer", "string", "date", "any"]), {"varchar": "string", "int32": "integer"})
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from metl import rest
+from metl.util import rest
 from tests import topics
 from tests.connectors import capturing
 from tests.live.conftest import session as session

@@ -13,10 +13,10 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from metl import rest
 from metl.cdm import publish
 from metl.cdm.files import Attribute
 from metl.cdm.schema import VALUES, EntityVersion, json_schema
+from metl.util import rest
 from tests.model.conftest import Model, attributes
 from tests.model.test_cdm import gate as gate
 

@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 
-from metl.mappings.cells import COLUMNS, FORMULA
-from metl.mappings.read import read
-from metl.mappings.store import plan, store
-from metl.mappings.write import write
+from metl.matrix.mappings.cells import COLUMNS, FORMULA
+from metl.matrix.mappings.read import read
+from metl.matrix.mappings.store import plan, store
+from metl.matrix.mappings.write import write
 from tests.conftest import scratch_database
 from tests.model.conftest import Row
 

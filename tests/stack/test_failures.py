@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from metl import jars
+from metl.jvm import jars
 from tests.stack.conftest import Metl
 
 

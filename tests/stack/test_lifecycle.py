@@ -15,12 +15,12 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from metl import rest
 from metl.capture import connectors
 from metl.capture.publication import publish
 from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack.postgres import ADMIN, Postgres
+from metl.util import rest
 from tests import topics
 from tests.stack.conftest import Metl, listening
 

@@ -8,7 +8,7 @@ import pytest
 from click.testing import Result
 from psycopg.conninfo import make_conninfo
 
-from metl.cli.display import UNFOLDED, console
+from metl.util.terminal import UNFOLDED, console
 from tests.conftest import scratch_database
 from tests.matrix.roles import member
 from tests.steward.story import STORY

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from metl.suggest import Attribute, Matrix, Ranking, Target, likeness_of_types, one_to_one
-from metl.words import text, words
+from metl.matrix.suggest import Attribute, Matrix, Ranking, Target, likeness_of_types, one_to_one
+from metl.matrix.tokens import text, words
 
 ENTITIES = {
     "person": {

@@ -16,7 +16,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 from rich.cells import cell_len
 
-from metl.cli.display import console
+from metl.util.terminal import console
 from tests.conftest import scratch_database
 from tests.steward.conftest import People, Run
 from tests.unit.test_cli import metl

@@ -8,8 +8,8 @@ from urllib.parse import quote
 import psycopg
 from click.testing import CliRunner, Result
 
-from metl import rest
 from metl.cli import main
+from metl.util import rest
 
 
 @dataclass

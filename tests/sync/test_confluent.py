@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from metl import rest
+from metl.util import rest
 from tests.sync.proxy import Proxy
 from tests.sync.shelf import Matrix
 

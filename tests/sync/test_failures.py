@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from metl.database import many_changes
+from metl.db.connection import many_changes
 from metl.registry.apicurio import Apicurio
-from metl.registry.books import Books
 from metl.registry.http import Http
+from metl.registry.store import Books
 from metl.registry.sync import Sync
 from tests.sync.proxy import Proxy, proxy
 from tests.sync.shelf import Matrix, Shelf

@@ -2,7 +2,7 @@
 
 import json
 
-from metl.fingerprint import fingerprint
+from metl.registry.fingerprint import fingerprint
 from tests.sync.shelf import Matrix, Shelf, envelope
 
 AVRO = {

@@ -8,10 +8,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from metl.dialects import ADDRESS, BITS, DOCUMENT, FORMS, KINDS, PADDED, SINGLE, TYPES, ZONED, ZONED_TIME, Source
 from metl.errors import BadInput
-from metl.initial_load import Feed, named_table, select, statement, table_of
-from metl.nearest import nearest
+from metl.util.nearest import nearest
+from metl.warehouse.dialects import (
+    ADDRESS,
+    BITS,
+    DOCUMENT,
+    FORMS,
+    KINDS,
+    PADDED,
+    SINGLE,
+    TYPES,
+    ZONED,
+    ZONED_TIME,
+    Source,
+)
+from metl.warehouse.initial_load import Feed, named_table, select, statement, table_of
 
 GENERALIZED = [
     *("integer", "decimal", "float", "boolean", "string", "bytes", "date", "time", "timestamp"),

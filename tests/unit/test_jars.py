@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from metl import jars, tool
 from metl.errors import MetlError
+from metl.jvm import jars
+from metl.util import process
 
 
 @pytest.fixture
@@ -39,10 +40,10 @@ def test_a_repository_out_of_reach_is_a_sentence_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def unreachable(*_: object, **__: object) -> str:
-        raise tool.ToolFailed("Ivy", 1, "UNRESOLVED DEPENDENCIES\n\tat org.apache.ivy.Main.main(Main.java)\n")
+        raise process.ToolFailed("Ivy", 1, "UNRESOLVED DEPENDENCIES\n\tat org.apache.ivy.Main.main(Main.java)\n")
 
     monkeypatch.setenv("METL_CACHE", str(tmp_path))
-    monkeypatch.setattr(tool, "run", unreachable)
+    monkeypatch.setattr(process, "run", unreachable)
     with pytest.raises(MetlError, match="jars of spark could not be fetched") as failure:
         asyncio.run(jars.fetch("spark", lambda text: None))
     assert "UNRESOLVED" in str(failure.value) and "Main.java" not in str(failure.value)

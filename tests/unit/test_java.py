@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from metl import java
 from metl.errors import BadInput
+from metl.jvm import java
 
 
 @pytest.fixture

@@ -80,5 +80,5 @@ def test_the_wheel_brings_what_lies_outside_the_package(root: Path, tmp_path: Pa
         "metl/ivy.xml",
         "metl/sql/cluster.sql",
         "metl/dbt_project/dbt_project.yml",
-        "metl/spark_jobs/functions/Json.scala",
+        "metl_spark/functions/Json.scala",
     } <= set(zipfile.ZipFile(wheel).namelist())

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metl.fingerprint import fingerprint
 from metl.registry.attributes import Attribute, Row, Unreadable
+from metl.registry.fingerprint import fingerprint
 from metl.registry.schemas import READERS, read
 
 

@@ -12,7 +12,7 @@ from metl.capture.names import entries, named, table_of, topic
 from metl.capture.paging import blocked, can_page, unpaged, with_generated
 from metl.capture.settings import EXACT
 from metl.capture.tables import Table, capturable, find, identifier
-from metl.nearest import nearest
+from metl.util.nearest import nearest
 
 FINE, NOTE, REFUSED = "fine", "note", "refused"
 SERVER = """

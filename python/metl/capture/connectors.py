@@ -4,13 +4,13 @@ import time
 from typing import Any
 from urllib.parse import quote
 
-from metl import rest
 from metl.capture.causes import first_cause
 from metl.capture.plugin import CONVERTER_CLASS
 from metl.errors import BadInput, MetlError, PartFailed
 from metl.home import Home
-from metl.nearest import nearest
 from metl.stack.connect import Connect
+from metl.util import rest
+from metl.util.nearest import nearest
 
 RUNNING_TIMEOUT = 60.0
 REST_TIMEOUT = 60.0

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
-from metl import broker
 from metl.capture import health
 from metl.capture.health import Health
 from metl.capture.names import topic
-from metl.database import one_change, one_state, rows
+from metl.db.connection import one_change, one_state, rows
 from metl.errors import MetlError, PartFailed
+from metl.streams import broker
 
 INTERVAL = 3.0
 KNOWN = "select connector, prefix, tables, slot, last_event_at from metl.connectors where connect_url = %s"

@@ -3,12 +3,14 @@
 import shutil
 from pathlib import Path
 
-from metl import jars, scala
+from metl.jvm import jars, scala
 
 CONNECTOR = "debezium-connector-postgres"
 #: What a connector is told to load it.
 CONVERTER_CLASS = "metl.capture.ExactValues"
-CONVERTER = scala.Jar("metl-converter.jar", "capture/converter", lambda: jars.folder("debezium") / CONNECTOR)
+CONVERTER = scala.Jar(
+    "metl-converter.jar", Path(__file__).with_name("converter"), lambda: jars.folder("debezium") / CONNECTOR
+)
 
 
 def add_converter(plugin: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 from confluent_kafka import OFFSET_END, Consumer, KafkaException, Producer, TopicPartition
 
-from metl import broker
 from metl.capture import connectors
 from metl.capture.names import captured, named, pattern
 from metl.errors import BadInput, MetlError
-from metl.nearest import nearest
+from metl.streams import broker
+from metl.util.nearest import nearest
 
 INCREMENTAL, BLOCKING = "INCREMENTAL", "BLOCKING"
 #: Names tables whose rows a snapshot reads by a statement; that of each is under this and its name.

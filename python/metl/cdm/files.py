@@ -20,8 +20,8 @@ import psycopg
 import yaml
 
 from metl.errors import BadInput
-from metl.nearest import nearest
-from metl.problems import Problem, Wrong
+from metl.util.nearest import nearest
+from metl.util.problems import Problem, Wrong
 
 ENTITY = ("entity", "description", "attributes")
 ATTRIBUTE = ("name", "type", "description", "optional", "renamed_from")

@@ -10,7 +10,7 @@ import psycopg
 
 from metl.cdm.files import Entity
 from metl.errors import BadInput
-from metl.problems import Problem, Wrong
+from metl.util.problems import Problem, Wrong
 
 DRAFT = "select * from metl.draft_entity_version(%s, %s, %s)"
 CELLS = """

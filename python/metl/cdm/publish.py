@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metl import rest
 from metl.cdm.schema import EntityVersion, json_schema
 from metl.errors import BadInput, MetlError
 from metl.home import Home
 from metl.registry.http import require_address
 from metl.stack.registry import Registry
+from metl.util import rest
 
 GROUP = "metl.cdm"
 #: In the labels of a version: what it was made of.

@@ -6,9 +6,9 @@ from typing import Any, NoReturn
 
 import click
 
-from metl import signals
 from metl.errors import MetlError
-from metl.nearest import nearest
+from metl.util import signals
+from metl.util.nearest import nearest
 
 #: Every command as a module of metl.cli and the function in it, by the headings of `metl --help`.
 SECTIONS = {

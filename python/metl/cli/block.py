@@ -9,12 +9,12 @@ import click
 import psycopg
 from psycopg.types.json import Jsonb
 
-from metl.block import Block, read
 from metl.cli.cells import FUTURE, block_title, counted_changes, fate_of, print_cells
-from metl.cli.display import json_option, numbers, print_json, printable, say
 from metl.cli.staircase import print_matrix
 from metl.cli.version import VERSION, schema_version
-from metl.database import address, one_change, one_state, rows
+from metl.db.connection import address, one_change, one_state, rows
+from metl.matrix.block import Block, read
+from metl.util.terminal import json_option, numbers, print_json, printable, say
 
 RUN = """
 with stored as (

@@ -9,7 +9,6 @@ import click
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from metl import broker
 from metl.capture import changes, checks, connectors, source
 from metl.capture.changes import Place
 from metl.capture.checks import Finding
@@ -17,16 +16,17 @@ from metl.capture.monitor import observe
 from metl.capture.names import named, require_prefix
 from metl.capture.settings import postgres_source, signals
 from metl.capture.snapshots import BLOCKING, Scans, hears
-from metl.cli.asking import agree, why_option, yes_option
 from metl.cli.capture_display import print_connectors, print_findings
-from metl.cli.display import counted, json_option, print_json, print_table
 from metl.cli.source import without_secrets
-from metl.database import address, connect
+from metl.db.connection import address, connect
 from metl.errors import BadInput, Interrupted, MetlError
 from metl.home import Home
-from metl.operations import operation
 from metl.stack import parts
 from metl.stack.postgres import OWNER
+from metl.streams import broker
+from metl.streams.operations import operation
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import counted, json_option, print_json, print_table
 
 dsn_option: Callable[[Any], Any] = click.option(
     "--dsn", callback=without_secrets, help="The service's database; by default the connector's, or PREFIX on METL's."

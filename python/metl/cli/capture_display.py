@@ -7,7 +7,7 @@ from rich.text import Text
 
 from metl.capture.checks import Finding
 from metl.capture.health import Health
-from metl.cli.display import listed, moment, print_table, printable, say
+from metl.util.terminal import listed, moment, print_table, printable, say
 
 COLOURS = {
     "fine": "green", "note": "yellow", "refused": "red",

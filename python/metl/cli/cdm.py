@@ -16,12 +16,12 @@ from metl.cdm import files
 from metl.cdm import plan as planning
 from metl.cdm import publish as publishing
 from metl.cdm.schema import entity_versions
-from metl.cli.asking import agree, yes_option
 from metl.cli.cdm_display import show_applied, show_plan
-from metl.cli.display import counted, json_option, print_json, printable, say
-from metl.database import address, one_change, one_state
+from metl.db.connection import address, one_change, one_state
 from metl.errors import MetlError
-from metl.problems import Wrong
+from metl.util.problems import Wrong
+from metl.util.prompts import agree, yes_option
+from metl.util.terminal import counted, json_option, print_json, printable, say
 
 path_argument = click.argument("path", type=click.Path(path_type=Path), default="cdm")
 delete_option = click.option("--delete", is_flag=True, help="Also delete the entities that only the database has.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from metl.cdm.plan import Applied, Step
 from metl.cli.cells import print_cells
-from metl.cli.display import console, counted, printable, say
+from metl.util.terminal import console, counted, printable, say
 
 #: So many lost cells of an entity are shown on a terminal.
 SHOWN = 100

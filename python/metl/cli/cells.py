@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from metl.cli.display import counted, numbers, printable, say
+from metl.util.terminal import counted, numbers, printable, say
 
 #: How cells are marked by what became of them, and in which colour; in this order.
 MARKS = {"lost": ("-", "red"), "gained": ("+", "green"), "suggested": ("?", "yellow"), "kept": ("=", None)}

@@ -9,14 +9,14 @@ from rich.markup import escape
 from rich.progress import Progress as Bar
 
 from metl.cli.compare_display import Report, plain, show
-from metl.cli.display import console, print_json
 from metl.cli.source import source_option
-from metl.compare import leftovers
-from metl.compare.columns import warehouse_table
-from metl.compare.tables import Progress, Settings, compare, prepare
-from metl.database import address, connect, one_state
+from metl.db.connection import address, connect, one_state
 from metl.errors import BadInput, MetlError
-from metl.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
+from metl.util.terminal import console, print_json
+from metl.warehouse.compare import leftovers
+from metl.warehouse.compare.columns import warehouse_table
+from metl.warehouse.compare.tables import Progress, Settings, compare, prepare
+from metl.warehouse.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
 
 DIFFERS = 3
 #: Those that are behind, or ended without being asked to.

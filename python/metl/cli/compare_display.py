@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from metl.cli.display import counted, print_table, printable, say
-from metl.compare.tables import Comparison
-from metl.compare.tally import DIFFERENT, EXTRA, IN_FLIGHT, MISSING, REJECTED, excerpts
+from metl.util.terminal import counted, print_table, printable, say
+from metl.warehouse.compare.tables import Comparison
+from metl.warehouse.compare.tally import DIFFERENT, EXTRA, IN_FLIGHT, MISSING, REJECTED, excerpts
 
 KINDS = (MISSING, EXTRA, DIFFERENT, REJECTED, IN_FLIGHT)
 #: Of a value in a table.

@@ -2,10 +2,10 @@
 
 import click
 
-from metl import dbt as project
-from metl import signals
-from metl.database import address
+from metl.db.connection import address
 from metl.home import Home
+from metl.marts import dbt as project
+from metl.util import signals
 
 
 @click.command(

@@ -6,7 +6,7 @@ import click
 import psycopg
 import yaml
 
-from metl.database import address, one_state
+from metl.db.connection import address, one_state
 from metl.errors import MetlError
 
 TABLES = """

@@ -11,17 +11,17 @@ import click
 from psycopg import errors
 from rich.markup import escape
 
-from metl import broker
-from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, counted, print_json, table
-from metl.database import address, one_change, one_state
+from metl.db.connection import address, one_change, one_state
 from metl.errors import BadInput
 from metl.home import Home
-from metl.letters.choose import COUNTS, chosen, groups, named, rows
-from metl.letters.collect import Collector
-from metl.letters.read import original
-from metl.letters.send import BATCH, Sender
 from metl.stack.postgres import Postgres
+from metl.streams import broker
+from metl.streams.dead_letters.collect import Collector
+from metl.streams.dead_letters.record import original
+from metl.streams.dead_letters.replay import BATCH, Sender
+from metl.streams.dead_letters.select import COUNTS, chosen, groups, named, rows
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import console, counted, print_json, table
 
 MOST = 5
 SHOWN = 50

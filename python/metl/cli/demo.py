@@ -7,13 +7,14 @@ import time
 
 import click
 
-from metl import jars, signals
 from metl.cli.stack import report
 from metl.demo import story
 from metl.demo.programs import Program
 from metl.errors import BadInput
 from metl.home import Home
+from metl.jvm import jars
 from metl.stack import parts, supervisor
+from metl.util import signals
 
 
 @click.command(short_help="Show everything at work, and check it.")

@@ -1,20 +1,19 @@
 """metl diff-replay: what two states make of real messages."""
 
 import json
-import sys
 from decimal import Decimal
 from typing import Any
 
 import click
 from rich.markup import escape
 
-from metl import broker, resources
-from metl.cli.display import console, print_json, table
-from metl.database import address, connect, one_state
+from metl.db.connection import address, connect, one_state
 from metl.errors import BadInput
-from metl.nearest import nearest
-from metl.positions import Broker
-from metl.state_diff import Comparison, compare, outcomes
+from metl.streams import broker
+from metl.streams.offsets import Broker
+from metl.streams.state_diff import Comparison, compare, outcomes
+from metl.util.nearest import nearest
+from metl.util.terminal import console, print_json, table
 
 
 @click.command("diff-replay", short_help="Compare what two states make of messages.")
@@ -66,15 +65,13 @@ def diff_replay(
 def _run(
     ranges: list[tuple[str, int, int, int]], states: tuple[int, ...], examples: int, config: str | None
 ) -> Comparison:
-    folder = str(resources.path("spark_jobs"))
-    if folder not in sys.path:
-        sys.path.append(folder)
     # Only now: what is wrong with a command is said without Spark.
-    from map_again import under
-    from mapper.control import jdbc
-    from mapper.failures import in_a_sentence
-    from mapper.session import session
-    from mapper.settings import Settings, read_kafka_options
+    from metl.streams.client_options import read_kafka_options
+    from metl_spark.reprocessing.job import under
+    from metl_spark.runtime.control import jdbc
+    from metl_spark.runtime.failures import in_a_sentence
+    from metl_spark.runtime.session import session
+    from metl_spark.runtime.settings import Settings
 
     settings = Settings(
         topics="diff-replay", job="diff-replay", checkpoint="none", brokers=broker.address(), trigger="available-now",

@@ -2,9 +2,9 @@
 
 import click
 
-from metl import trees
-from metl.cli.display import json_option, listed, print_json, print_table, printable, say
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
+from metl.matrix import trees
+from metl.util.terminal import json_option, listed, print_json, print_table, printable, say
 
 ENTITIES = """
 select

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from metl import trees
-from metl.cli.display import json_option, numbers, print_json, print_table, printable, say
 from metl.cli.version import schema_version
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
+from metl.matrix import trees
+from metl.util.terminal import json_option, numbers, print_json, print_table, printable, say
 
 FEEDS = """
 select

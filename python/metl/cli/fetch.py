@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from metl import jars, java
 from metl.capture import plugin
 from metl.errors import BadInput
-from metl.together import together
+from metl.jvm import jars, java
+from metl.util.aio import together
 
 
 @click.command(short_help="Download jars.")

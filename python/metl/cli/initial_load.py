@@ -7,13 +7,13 @@ import psycopg
 from rich.markup import escape
 from rich.progress import Progress
 
-from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, counted, print_json, table
 from metl.cli.source import source_option
-from metl.database import address, connect, one_change, one_state
+from metl.db.connection import address, connect, one_change, one_state
 from metl.errors import MetlError
-from metl.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
-from metl.table_rows import copy_rows, count_rows, key_of, require_exact, told
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import console, counted, print_json, table
+from metl.warehouse.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
+from metl.warehouse.table_rows import copy_rows, count_rows, key_of, require_exact, told
 
 
 @click.command(short_help="Rows of a table into the warehouse, by SQL.")

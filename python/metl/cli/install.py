@@ -2,9 +2,9 @@
 
 import click
 
-from metl.cli.display import console
-from metl.database import address
-from metl.install import install as install_into
+from metl.db.connection import address
+from metl.db.install import install as install_into
+from metl.util.terminal import console
 
 
 @click.command(short_help="Put the matrix into a database, or update it.")

@@ -6,9 +6,9 @@ import click
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import dict_row
 
-from metl.cli.display import console, print_json, table
-from metl.database import address, connect, one_state
+from metl.db.connection import address, connect, one_state
 from metl.errors import BadInput, MetlError
+from metl.util.terminal import console, print_json, table
 
 COUNTS = ("rows_in", "rows_out", "rows_filtered", "dead")
 #: Seconds from which on a job that reads what waited is said to catch up.

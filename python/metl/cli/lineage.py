@@ -6,12 +6,13 @@ import click
 from rich.markup import escape
 from rich.tree import Tree
 
-from metl import openlineage, signals
-from metl.cli.display import console, print_json, table
-from metl.database import address, connect
+from metl.db.connection import address, connect
 from metl.errors import BadInput
 from metl.home import Home
-from metl.lineage import Lineage, Step, compiled, tables
+from metl.marts import openlineage
+from metl.marts.lineage import Lineage, Step, compiled, tables
+from metl.util import signals
+from metl.util.terminal import console, print_json, table
 
 
 @click.command(short_help="Where the columns of a model come from.")

@@ -2,13 +2,12 @@
 
 import importlib
 import itertools
-import sys
 
 import click
 
-from metl import resources, signals
 from metl.home import Home
 from metl.stack.kafka import Kafka
+from metl.util import signals
 
 
 @click.command(
@@ -20,7 +19,7 @@ from metl.stack.kafka import Kafka
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def map_(words: tuple[str, ...]) -> None:
     """Map topics to entities, live: spark_jobs/map_stream.py on this machine."""
-    run("map_stream", "map", words)
+    run("mapping", "map", words)
 
 
 @click.command(
@@ -31,7 +30,7 @@ def map_(words: tuple[str, ...]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def load(words: tuple[str, ...]) -> None:
     """Map what is in topics now, fast: spark_jobs/load_stream.py on this machine."""
-    run("load_stream", "load", words)
+    run("loading", "load", words)
 
 
 @click.command(
@@ -42,13 +41,12 @@ def load(words: tuple[str, ...]) -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def warehouse(words: tuple[str, ...]) -> None:
     """Keep entities as tables: spark_jobs/load_warehouse.py on this machine."""
-    run("load_warehouse", "warehouse", words)
+    run("warehouse", "warehouse", words)
 
 
 def run(module: str, command: str, words: tuple[str, ...]) -> None:
     """A job's own command, with this machine's Kafka and a checkpoint folder, where none is given."""
-    sys.path.insert(0, str(resources.path("spark_jobs")))
-    job = importlib.import_module(module)  # only now: the other commands need no Spark
+    job = importlib.import_module(f"metl_spark.{module}.job")  # only now: the other commands need no Spark
 
     home = Home.from_environment()
     kafka = Kafka(home)

@@ -13,13 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from metl.cli.cells import print_cells
-from metl.cli.display import counted, print_json, printable, say
-from metl.database import address, one_change, one_state
+from metl.db.connection import address, one_change, one_state
 from metl.errors import BadInput
-from metl.mappings import read, store, write
-from metl.mappings.read import Lines
-from metl.mappings.store import Stored
-from metl.problems import Wrong
+from metl.matrix.mappings import read, store, write
+from metl.matrix.mappings.read import Lines
+from metl.matrix.mappings.store import Stored
+from metl.util.problems import Wrong
+from metl.util.terminal import counted, print_json, printable, say
 
 #: So many cells are shown on a terminal.
 SHOWN = 100

@@ -6,10 +6,10 @@ from typing import Any
 import click
 
 from metl.cli.cells import arrows, block_name
-from metl.cli.display import counted, json_option, moment, print_json, print_table, printable, say
 from metl.cli.renames import looks_like
-from metl.database import address, one_change, one_state, rows
+from metl.db.connection import address, one_change, one_state, rows
 from metl.errors import BadInput
+from metl.util.terminal import counted, json_option, moment, print_json, print_table, printable, say
 
 NOTICES = """
 select state, kind, schema, version, entity, entity_version, lost, created_at, confirmed_at, likely_renames

@@ -10,15 +10,15 @@ import click
 import psycopg
 from rich.markup import escape
 
-from metl import broker
-from metl.checkpoint import Checkpoint, Offsets
-from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, print_json, table
-from metl.database import address, one_change, one_state
+from metl.db.connection import address, one_change, one_state
 from metl.errors import BadInput
-from metl.moments import moment
-from metl.nearest import nearest
-from metl.positions import Broker, at, check, read_offsets
+from metl.streams import broker
+from metl.streams.checkpoint import Checkpoint, Offsets
+from metl.streams.offsets import Broker, at, check, read_offsets
+from metl.util.nearest import nearest
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import console, print_json, table
+from metl.util.timestamps import moment
 
 config_option = click.option(
     "--kafka-config", envvar="METL_KAFKA_CONFIG", help="File of Kafka client properties [env: METL_KAFKA_CONFIG]."

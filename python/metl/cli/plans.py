@@ -8,10 +8,10 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from metl.cli.cells import print_cells
-from metl.cli.display import counted, json_option, moment, print_json, printable, say
 from metl.cli.renames import looks_like
-from metl.database import address, one_change, one_state, rows
+from metl.db.connection import address, one_change, one_state, rows
 from metl.errors import BadInput
+from metl.util.terminal import counted, json_option, moment, print_json, printable, say
 
 PLANS = """
 select

@@ -3,10 +3,10 @@
 import click
 import psycopg
 
-from metl import trees
-from metl.cli.display import json_option, moment, print_json, print_table, printable, say
-from metl.database import address, many_changes, one_change, one_state, rows
+from metl.db.connection import address, many_changes, one_change, one_state, rows
 from metl.errors import BadInput
+from metl.matrix import trees
+from metl.util.terminal import json_option, moment, print_json, print_table, printable, say
 
 POLICIES = "select schema, entity, policy, set_by, set_at from metl.policies order by schema, entity"
 MEANING = {

@@ -4,10 +4,10 @@ import itertools
 
 import click
 
-from metl import trees
 from metl.cli.cells import MARKS, arrow
-from metl.cli.display import json_option, numbers, print_json, printable, say
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
+from metl.matrix import trees
+from metl.util.terminal import json_option, numbers, print_json, printable, say
 
 PROGRESSION = """
 select version, entity, entity_version, attribute, entity_attribute, change

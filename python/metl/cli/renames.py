@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from metl.cli.display import printable
+from metl.util.terminal import printable
 
 
 def looks_like(renames: Iterable[Mapping[str, Any]]) -> str:

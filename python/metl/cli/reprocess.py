@@ -1,7 +1,6 @@
 """metl reprocess: maps again what outdated cells have mapped."""
 
 import contextlib
-import sys
 import uuid
 from dataclasses import asdict, replace
 from typing import Any
@@ -9,15 +8,15 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from metl import broker, resources
-from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, counted, print_json, table
-from metl.database import address, connect, one_state
+from metl.db.connection import address, connect, one_state
 from metl.home import Home
-from metl.operations import operation
-from metl.outdated import Outdated, earlier, left_behind, outdated, still_there
-from metl.positions import Broker
 from metl.stack.part import Say
+from metl.streams import broker
+from metl.streams.offsets import Broker
+from metl.streams.operations import operation
+from metl.streams.outdated import Outdated, earlier, left_behind, outdated, still_there
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import console, counted, print_json, table
 
 
 @click.command(short_help="Map again what outdated cells mapped.")
@@ -89,10 +88,8 @@ class _Work:
     """What needs Spark, which is started when it is needed first: most plans do without."""
 
     def __init__(self, job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> None:
-        folder = str(resources.path("spark_jobs"))
-        if folder not in sys.path:
-            sys.path.append(folder)
-        from mapper.settings import Settings, read_kafka_options
+        from metl.streams.client_options import read_kafka_options
+        from metl_spark.runtime.settings import Settings
 
         self._settings = Settings(
             topics="reprocess", job=job, trigger="available-now", brokers=broker.address(), prefix=prefix,
@@ -104,10 +101,10 @@ class _Work:
 
     def counted(self, stack: contextlib.ExitStack, ranges: list[Outdated]) -> list[Outdated]:
         """Each with how many messages it has that are meant; without those that have none."""
-        import map_again
-        from mapper.choose import Choice
-        from mapper.control import jdbc
-        from mapper.failures import in_a_sentence
+        from metl_spark.reprocessing import job as map_again
+        from metl_spark.reprocessing.choose import Choice
+        from metl_spark.runtime.control import jdbc
+        from metl_spark.runtime.failures import in_a_sentence
 
         with connect(address()) as connection:
             reading = jdbc(connection)
@@ -118,10 +115,10 @@ class _Work:
         return [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True) if count]
 
     def run(self, stack: contextlib.ExitStack, ranges: list[Outdated], states: list[int]) -> dict[str, int]:
-        import map_again
-        from mapper.choose import Choice
-        from mapper.control import Control
-        from mapper.failures import in_a_sentence
+        from metl_spark.reprocessing import job as map_again
+        from metl_spark.reprocessing.choose import Choice
+        from metl_spark.runtime.control import Control
+        from metl_spark.runtime.failures import in_a_sentence
 
         topics = "|".join(sorted({each.topic.replace(".", r"\.") for each in ranges}))
         settings = replace(self._settings, topics=topics)
@@ -132,7 +129,7 @@ class _Work:
             return asdict(map_again.reprocess(spark, settings, control, instance, choices, states, self._say))
 
     def _session(self, stack: contextlib.ExitStack) -> Any:
-        from mapper.session import session
+        from metl_spark.runtime.session import session
 
         if self._spark is None:
             self._spark = stack.enter_context(session(self._settings, bulk=True))

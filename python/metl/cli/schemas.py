@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from metl import trees
-from metl.cli.display import counted, fit, json_option, listed, numbers, print_json, print_table, say
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
+from metl.matrix import trees
+from metl.util.terminal import counted, fit, json_option, listed, numbers, print_json, print_table, say
 
 SCHEMAS = """
 with live as (

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import click
 
-from metl.cli.display import json_option, listed, numbers, print_json, print_table, printable, say
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
 from metl.errors import BadInput
+from metl.util.terminal import json_option, listed, numbers, print_json, print_table, printable, say
 
 SEARCH = "select found, schema, versions, attribute, entity, entity_version, entity_attribute from metl.search(%s)"
 KINDS = ("schema", "attribute", "entity", "entity_attribute")

@@ -6,13 +6,13 @@ import click
 import psycopg
 from psycopg.types.json import Jsonb
 
-from metl import trees
 from metl.cli.cells import print_cells
-from metl.cli.display import counted, json_option, print_json, printable, say
 from metl.cli.renames import looks_like
-from metl.database import address, one_state, rows
-from metl.draft import read
+from metl.db.connection import address, one_state, rows
 from metl.errors import BadInput
+from metl.matrix import trees
+from metl.matrix.draft import read
+from metl.util.terminal import counted, json_option, print_json, printable, say
 
 NEXT = "select 1 + max(version) from metl.schema_versions where schema = %s"
 SIMULATE = "select * from metl.simulate(%s, %s) order by entity, entity_attribute"

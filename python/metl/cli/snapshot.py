@@ -4,19 +4,19 @@ import click
 import psycopg
 from rich.markup import escape
 
-from metl import broker
 from metl.capture import changes, connectors
 from metl.capture import source as sources
 from metl.capture.changes import Place
 from metl.capture.settings import signals
 from metl.capture.snapshots import BLOCKING, check, hears, tells
 from metl.capture.tables import count
-from metl.cli.asking import agree, why_option, yes_option
-from metl.cli.display import console, print_json, table
 from metl.cli.source import source_option
-from metl.database import address, connect
+from metl.db.connection import address, connect
 from metl.errors import BadInput, Interrupted
-from metl.operations import operation
+from metl.streams import broker
+from metl.streams.operations import operation
+from metl.util.prompts import agree, why_option, yes_option
+from metl.util.terminal import console, print_json, table
 
 NAMES = {BLOCKING: "in one go, changes wait", "INCREMENTAL": "in pages, beside changes"}
 

@@ -2,11 +2,11 @@
 
 import click
 
-from metl.database import address, one_state
-from metl.dialects import TYPES
+from metl.db.connection import address, one_state
 from metl.errors import BadInput
-from metl.initial_load import Choice, feeds, named_table, statement
-from metl.nearest import nearest
+from metl.util.nearest import nearest
+from metl.warehouse.dialects import TYPES
+from metl.warehouse.initial_load import Choice, feeds, named_table, statement
 
 
 @click.command(short_help="The initial load of an entity, as SQL.")

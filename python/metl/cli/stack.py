@@ -13,12 +13,12 @@ from rich.markup import escape
 from metl.capture.health import Health
 from metl.capture.monitor import observe
 from metl.cli.capture_display import print_connectors
-from metl.cli.display import console, print_json, table
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack import KINDS, parts, supervisor
 from metl.stack.connect import Connect
 from metl.stack.postgres import Postgres
+from metl.util.terminal import console, print_json, table
 
 PART_NAMES = ", ".join(kind.name for kind in KINDS)
 COLOURS = {"up": "green", "elsewhere": "green", "died": "red", "silent": "red", "unreachable": "red", "down": "dim"}

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import click
 from rich.cells import cell_len, set_cell_size
 
-from metl.cli.display import console, printable
+from metl.util.terminal import console, printable
 
 
 def print_matrix(rows: Sequence[str], columns: Sequence[str], ones: Collection[tuple[str, str]]) -> None:

@@ -5,9 +5,9 @@ from typing import Any
 import click
 
 from metl.cli.cells import block_name, counted_changes, print_cells
-from metl.cli.display import counted, json_option, moment, print_json, print_table, printable, say
-from metl.database import address, one_state, rows
+from metl.db.connection import address, one_state, rows
 from metl.errors import BadInput
+from metl.util.terminal import counted, json_option, moment, print_json, print_table, printable, say
 
 STATES = "select state, cause, who, at, summary from metl.states order by state desc limit %s"
 DIFF = """

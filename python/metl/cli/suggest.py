@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from metl import trees, unmapped
-from metl.cli.display import counted, json_option, print_json, print_table, printable, say
 from metl.cli.version import VERSION
-from metl.database import address, one_state
+from metl.db.connection import address, one_state
 from metl.errors import BadInput
-from metl.suggest import Attribute, Ranking, Suggestion, one_to_one
+from metl.matrix import trees, unmapped
+from metl.matrix.suggest import Attribute, Ranking, Suggestion, one_to_one
+from metl.util.terminal import counted, json_option, print_json, print_table, printable, say
 
 #: So many attributes are shown where no schema is named.
 SHOWN = 20

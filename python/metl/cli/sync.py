@@ -13,23 +13,23 @@ import click
 import psycopg
 from rich.progress import Progress
 
-from metl import signals
 from metl.capture.monitor import Monitor
-from metl.cli.display import console
-from metl.database import address, many_changes
+from metl.db.connection import address, many_changes
 from metl.errors import BadInput
 from metl.home import Home
-from metl.nearest import nearest
-from metl.registry import telling
+from metl.registry import messages as telling
 from metl.registry.apicurio import Apicurio
-from metl.registry.books import Books, Event
 from metl.registry.confluent import Confluent
 from metl.registry.http import Http
 from metl.registry.listing import Registry
+from metl.registry.store import Books, Event
 from metl.registry.sync import Sync
 from metl.registry.watch import Watch
 from metl.stack import registry as stack
 from metl.stack.connect import Connect
+from metl.util import signals
+from metl.util.nearest import nearest
+from metl.util.terminal import console
 
 #: So many at once are summed up instead of told one by one, unless somebody has to take note of one.
 MANY = 50

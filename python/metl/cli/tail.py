@@ -9,10 +9,10 @@ import click
 from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from rich.markup import escape
 
-from metl import broker
-from metl.cli.display import console
 from metl.errors import BadInput
-from metl.nearest import nearest
+from metl.streams import broker
+from metl.util.nearest import nearest
+from metl.util.terminal import console
 
 PATIENCE = 10.0
 

@@ -2,7 +2,7 @@
 
 import click
 
-from metl.trees import NEWEST
+from metl.matrix.trees import NEWEST
 
 VERSION = click.IntRange(1, 2**31 - 1)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from metl import dbt
+from metl.db.install import install
 from metl.demo import accounts, services
 from metl.demo.programs import Program, Programs
 from metl.demo.stage import JOB, Stage
@@ -14,7 +14,7 @@ from metl.demo.topics import Topics
 from metl.demo.traffic import Traffic
 from metl.errors import MetlError
 from metl.home import Home
-from metl.install import install
+from metl.marts import dbt
 from metl.stack import parts
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from metl.errors import BadInput
-from metl.rest import RestError, without_password
+from metl.util.rest import RestError, without_password
 
 #: Seconds before each further try. The first is at once: the other side may have closed a connection that was idle.
 PAUSES = (0.0, 0.2, 0.6, 1.5)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from metl.fingerprint import fingerprint
 from metl.registry.attributes import (
     LOGICAL,
     RENAMED_FROM,
@@ -14,6 +13,7 @@ from metl.registry.attributes import (
     is_envelope,
     text_or_none,
 )
+from metl.registry.fingerprint import fingerprint
 
 NESTED = ("struct", "array", "map")
 

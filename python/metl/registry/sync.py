@@ -13,11 +13,11 @@ import psycopg
 
 from metl.errors import MetlError
 from metl.registry.attributes import Unreadable
-from metl.registry.books import Books, Event, Known, Task
 from metl.registry.http import Refused, Stopped
 from metl.registry.listing import Garbled, Key, Reading, Registry, Version
 from metl.registry.schemas import read
-from metl.rest import RestError
+from metl.registry.store import Books, Event, Known, Task
+from metl.util.rest import RestError
 
 THREADS = 4
 #: How many contents are read before it is their turn.

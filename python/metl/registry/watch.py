@@ -4,10 +4,10 @@ import threading
 import time
 from collections.abc import Callable
 
-from metl.database import many_changes
+from metl.db.connection import many_changes
 from metl.errors import MetlError
-from metl.registry.books import Books
 from metl.registry.http import Stopped
+from metl.registry.store import Books
 from metl.registry.sync import Sync
 
 EVERY = 1.0

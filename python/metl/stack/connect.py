@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from metl import jars, java, rest
 from metl.capture import plugin
 from metl.home import write_private
+from metl.jvm import jars, java
 from metl.stack.kafka import Kafka
 from metl.stack.part import Part, Say
 from metl.stack.postgres import OWNER
-from metl.stack.properties import write_properties
+from metl.util import rest
+from metl.util.properties import write_properties
 
 CONVERTERS = """\
 io.apicurio.registry.utils.converter.ExtJsonConverter

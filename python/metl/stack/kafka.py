@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from metl import jars, java, tool
+from metl.jvm import jars, java
 from metl.stack.part import Part, Say
-from metl.stack.properties import write_properties
+from metl.util import process
+from metl.util.properties import write_properties
 
 
 class Kafka(Part):
@@ -34,7 +35,7 @@ class Kafka(Part):
             say("making the data folder")
             # The first byte is fixed, or else one id in 64 would begin with a dash and be taken for an option.
             cluster = base64.urlsafe_b64encode(b"M" + uuid.uuid4().bytes[1:]).decode().rstrip("=")
-            await tool.run(
+            await process.run(
                 "Kafka's format tool",
                 [*self._java("-Xmx128m"), "kafka.tools.StorageTool", "format", "-t", cluster, "-c", self._settings],
             )

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from metl import rest
 from metl.home import Home
 from metl.stack.daemon import Daemon
+from metl.util import rest
 
 Say = Callable[[str], None]
 

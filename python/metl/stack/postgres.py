@@ -16,10 +16,10 @@ import psutil
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from metl import resources, tool
 from metl.errors import BadInput, PartFailed
 from metl.home import write_private
 from metl.stack.part import Part, Say
+from metl.util import process, resources
 
 ADMIN = "postgres"
 OWNER = "metl_owner"
@@ -107,7 +107,7 @@ class Postgres(Part):
         """An owner who is no superuser, with a database: what METL works as. And whom its jobs log in as."""
         # Again, for a server that an older METL has started.
         self._write_pgpass()
-        await tool.run(
+        await process.run(
             "sql/cluster.sql",
             [
                 *(binaries() / "psql", "-d", self.dsn(ADMIN, ADMIN)),
@@ -143,7 +143,7 @@ class Postgres(Part):
             if launcher == AS_NOBODY:
                 for path in (self.folder, fresh, password):
                     os.chown(path, NOBODY, NOBODY)
-            await tool.run(
+            await process.run(
                 "initdb",
                 [
                     *launcher,

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from metl import jars, java, rest
+from metl.jvm import jars, java
 from metl.stack.part import Part, Say
+from metl.util import rest
 
 
 class Registry(Part):

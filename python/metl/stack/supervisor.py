@@ -14,11 +14,11 @@ from dataclasses import dataclass
 
 import psutil
 
-from metl import signals, tool
 from metl.errors import PartFailed
 from metl.home import Home, is_free
 from metl.stack.part import Part
-from metl.together import together
+from metl.util import process, signals
+from metl.util.aio import together
 
 #: Called with a part's name and what it is doing.
 Report = Callable[[str, str], None]
@@ -114,7 +114,7 @@ async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Pa
 async def _prepare(part: Part, report: Report) -> None:
     try:
         await part.prepare(lambda text: report(part.name, text))
-    except tool.ToolFailed as error:
+    except process.ToolFailed as error:
         raise PartFailed(_full_disk(part.home) if FULL_DISK in error.output else str(error)) from None
 
 

@@ -1,0 +1,1 @@
+"""METL's database: connections and installation."""

@@ -1,0 +1,54 @@
+"""Lineage as OpenLineage writes it."""
+
+import uuid
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import psycopg
+
+from metl.errors import BadInput
+from metl.marts.lineage import Lineage, Step, relation_of
+
+SPEC = "https://openlineage.io/spec"
+
+
+def run_event(known: Lineage, name: str, server: psycopg.ConnectionInfo) -> dict[str, Any]:
+    """What OpenLineage is told of a run that made the model."""
+    steps = known.of_model(name)
+    model = known.models[name]
+    if not model["relation_name"]:
+        raise BadInput(f"{name} is no relation of its own, which OpenLineage needs. Ask for one of the marts.")
+    # A server that is reached by a socket has a folder for a host.
+    host = "localhost" if server.host.startswith("/") else server.host
+    producer = f"urn:metl:{version('metl')}"
+
+    def dataset(relation: str) -> dict[str, Any]:
+        return {"namespace": f"postgres://{host}:{server.port}", "name": f"{server.dbname}.{relation}"}
+
+    def facet(path: str, fields: object) -> dict[str, Any]:
+        return {"_producer": producer, "_schemaURL": f"{SPEC}/facets/{path}", "fields": fields}
+
+    def origins(step: Step) -> list[dict[str, Any]]:
+        ends = sorted({end for end in step.ends() if end.kind == "table"})
+        return [{**dataset(end.relation), "field": end.column, "transformations": [{"type": "DIRECT"}]} for end in ends]
+
+    columns = [
+        {"name": column["name"], "type": column["data_type"], "description": column["description"]}
+        for column in model["columns"].values()
+    ]
+    fields = {step.column: {"inputFields": origins(step)} for step in steps}
+    facets = {
+        "schema": facet("1-1-1/SchemaDatasetFacet.json#/$defs/SchemaDatasetFacet", columns),
+        "columnLineage": facet("1-2-0/ColumnLineageDatasetFacet.json#/$defs/ColumnLineageDatasetFacet", fields),
+    }
+    return {
+        "eventType": "COMPLETE",
+        "eventTime": datetime.now(UTC).isoformat(),
+        "producer": producer,
+        "schemaURL": f"{SPEC}/2-0-2/OpenLineage.json#/$defs/RunEvent",
+        "run": {"runId": str(uuid.uuid4())},
+        "job": {"namespace": "metl", "name": model["unique_id"]},
+        "inputs": [dataset(table) for table in sorted(known.tables_below(relation_of(model)))],
+        "outputs": [{**dataset(relation_of(model)), "facets": facets}],
+    }

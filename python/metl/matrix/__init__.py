@@ -1,0 +1,1 @@
+"""The mapping matrix as people work on it: blocks, drafts, suggestions, CSV."""

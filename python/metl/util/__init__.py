@@ -1,0 +1,1 @@
+"""What no domain owns: processes, signals, terminals, HTTP, files."""

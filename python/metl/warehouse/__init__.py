@@ -1,0 +1,1 @@
+"""Entities as tables: the SQL of initial loads, and the comparison with the sources."""

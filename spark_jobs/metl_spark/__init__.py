@@ -1,0 +1,1 @@
+"""METL's Spark jobs."""

@@ -1,0 +1,8 @@
+"""The jar of METL's Spark SQL functions."""
+
+from pathlib import Path
+
+from metl.jvm import jars
+from metl.jvm.scala import Jar
+
+FUNCTIONS_JAR = Jar("metl-functions.jar", Path(__file__).parent, jars.of_spark)

@@ -1,0 +1,1 @@
+"""Messages mapped once more: those that outdated cells mapped, or some to compare two states with."""

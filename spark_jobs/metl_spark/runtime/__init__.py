@@ -1,0 +1,1 @@
+"""What every job has: options, session, Kafka, the line to the database, supervision."""
