@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import psycopg
 from rich.table import Table
 
-from metl.db.connection import many_changes
+from metl.db.connection import autocommit
 from metl.db.install import install
 from metl.home import Home
 from metl.registry.apicurio import API, Apicurio
@@ -110,7 +110,7 @@ def synced(postgres: str, registry: str) -> tuple[float, int, int]:
     http = Counting(registry)
     events: list[object] = []
     began = time.monotonic()
-    with many_changes(postgres) as connection, contextlib.closing(http):
+    with autocommit(postgres) as connection, contextlib.closing(http):
         Sync(Apicurio(http), Books(connection, "apicurio"), (), events.append, lambda _done, _total: None).run()
     return time.monotonic() - began, http.asked, len(events)
 

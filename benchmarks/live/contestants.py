@@ -23,7 +23,7 @@ from metl.util import signals
 HERE = Path(__file__).parent
 METL = Path(sys.executable).with_name("metl")
 DURATION = 60.0
-PATIENCE = 180.0
+TIMEOUT = 180.0
 
 
 @dataclass
@@ -61,8 +61,8 @@ class Contestant:
         """Seconds until all that was sent has come through, each message once in its target."""
         began = time.monotonic()
         while end_offset(self.stack.kafka, self.target) < end_offset(self.stack.kafka, self.source):
-            if time.monotonic() - began > PATIENCE:
-                raise SystemExit(f"The {self.name} is still behind after {PATIENCE} s.")
+            if time.monotonic() - began > TIMEOUT:
+                raise SystemExit(f"The {self.name} is still behind after {TIMEOUT} s.")
             time.sleep(0.1)
         return time.monotonic() - began
 

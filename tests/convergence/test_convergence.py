@@ -29,7 +29,7 @@ from tests.convergence.services import ATTRIBUTES, Service, attribute_of
 
 SECONDS = float(os.environ.get("METL_SOAK", "45"))
 SEED = int(os.environ.get("METL_SEED", "1"))
-PATIENCE = 180.0
+TIMEOUT = 180.0
 PAUSE = 0.05
 #: Of which entity the rows of each table are.
 ENTITIES = {"shop.public.customer": "party", "crm.public.person": "party", "shop.public.orders": "purchase"}
@@ -117,7 +117,7 @@ def world(tmp_path: Path) -> Iterator[World]:
             supervisor.down(home, every, lambda _part, _text: None)
 
 
-def until(what: str, happened: Any, going_on: GoingOn, patience: float = PATIENCE) -> None:
+def until(what: str, happened: Any, going_on: GoingOn, patience: float = TIMEOUT) -> None:
     end = time.monotonic() + patience
     while not happened():
         going_on.require()

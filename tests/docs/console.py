@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-PATIENCE = 240.0
+TIMEOUT = 240.0
 BLOCK = re.compile(r"^```console( again)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -70,7 +70,7 @@ class Shell:
         )
 
     def play(self, step: Step) -> None:
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not step.is_met_by(printed := self.run(step.command)):
             wanted = "\n".join(step.expected)
             assert step.is_repeated and time.monotonic() < end, (

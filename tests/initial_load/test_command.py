@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
-from metl.db.connection import one_state
+from metl.db.connection import snapshot
 from tests.conftest import scratch_database
 from tests.initial_load.example import AWKWARD
 from tests.matrix.roles import member
@@ -177,7 +177,7 @@ def test_a_database_that_does_not_answer() -> None:
 
 def test_one_state_is_seen(loaded: str) -> None:
     state = "select metl.current_state()"
-    with one_state(loaded) as reading, psycopg.connect(loaded) as writing:
+    with snapshot(loaded) as reading, psycopg.connect(loaded) as writing:
         before = reading.execute(state).fetchone()
         writing.execute("select metl.add_schema_version('late', 1, '[]')")
         writing.commit()

@@ -30,7 +30,7 @@ from metl.home import Home
 from metl.marts import dbt
 from tests.conftest import scratch_database
 
-PATIENCE = 240.0
+TIMEOUT = 240.0
 METL = (sys.executable, "-m", "metl")
 #: In the environment of a mapper and of all that it starts: whoever has it belongs to it, also as an orphan.
 MARK = "METL_TEST_MARK"
@@ -129,7 +129,7 @@ class Place:
     def inputs(self) -> list["Record"]:
         return read(self.kafka, lambda topic: topic.startswith(f"{self.name}."))
 
-    def await_everything(self, patience: float = PATIENCE) -> list["Record"]:
+    def await_everything(self, patience: float = TIMEOUT) -> list["Record"]:
         """What was sent, once there is something of every input."""
         wanted = {record.position for record in self.inputs()}
         found: list[Record] = []
@@ -145,7 +145,7 @@ class Place:
             raise AssertionError(f"{error}: {len(missing)} of {len(wanted)}, {missing[:3]}") from None
         return found
 
-    def await_true(self, happened: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    def await_true(self, happened: Callable[[], bool], what: str, patience: float = TIMEOUT) -> None:
         """Or what the jobs say."""
         try:
             await_true(happened, what, patience)
@@ -232,7 +232,7 @@ def _record(message: Message) -> Record:
     return Record(topic, partition, offset, message.key(), message.value(), headers)
 
 
-def await_true(happened: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+def await_true(happened: Callable[[], bool], what: str, patience: float = TIMEOUT) -> None:
     end = time.monotonic() + patience
     while not happened():
         assert time.monotonic() < end, f"not in {patience:.0f} s: {what}"
@@ -313,7 +313,7 @@ class Mapper:
     def family(self) -> list[psutil.Process]:
         return marked(self.mark)
 
-    def await_batches(self, count: int = 1, patience: float = PATIENCE) -> None:
+    def await_batches(self, count: int = 1, patience: float = TIMEOUT) -> None:
         """Until this process, not one before it, has recorded so many."""
         query = """
             select from metl.job_batches inner join metl.jobs using (job, instance)
@@ -323,7 +323,7 @@ class Mapper:
             lambda: len(self.place.rows(query, self.job, self.process.pid)) >= count, f"{count} batches", patience
         )
 
-    def await_true(self, happened: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    def await_true(self, happened: Callable[[], bool], what: str, patience: float = TIMEOUT) -> None:
         """While it runs."""
 
         def look() -> bool:

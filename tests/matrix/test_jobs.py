@@ -15,7 +15,7 @@ from psycopg.types.json import Jsonb
 
 from tests.matrix.refusal import UNKNOWN, WRONG, Connection, assert_clear, refusal
 
-TOLD_TO_STOP = "MT001"
+STOPPED = "MT001"
 IN_USE = "55006"
 FIRST, SECOND, THIRD = (uuid.UUID(int=number) for number in (1, 2, 3))
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -164,7 +164,7 @@ def test_a_batch_begins_in_the_query_that_reads_the_matrix(one: Connection, othe
     other.execute("select metl.stop_job('map')")
     with pytest.raises(psycopg.Error, match="Job 'map' was told to stop") as refused:
         one.execute(query, [FIRST])
-    assert refused.value.sqlstate == TOLD_TO_STOP
+    assert refused.value.sqlstate == STOPPED
 
 
 def test_who_is_told_to_stop_is_stopping_until_it_has_stopped(one: Connection, other: Connection) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from tests.model.conftest import Model
 from tests.model.test_cdm import AFTER, feed
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 class Terminal:
@@ -41,11 +41,11 @@ class Terminal:
     def end(self) -> int:
         self._read(lambda: False)
         os.close(self._ours)
-        return self._process.wait(PATIENCE)
+        return self._process.wait(TIMEOUT)
 
     def _read(self, is_enough: Callable[[], bool]) -> None:
         """Until then, or until it is gone, when Linux says that there is no terminal any more."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         with contextlib.suppress(OSError):
             while not is_enough():
                 assert time.monotonic() < end, self.shown

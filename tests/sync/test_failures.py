@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from metl.db.connection import many_changes
+from metl.db.connection import autocommit
 from metl.registry.apicurio import Apicurio
 from metl.registry.http import Http
 from metl.registry.store import Books
@@ -153,7 +153,7 @@ def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: 
     shelf.table("shop.customer", "a", "b")
     shelf.table("shop.order", "a")
     came: list[str] = []
-    with many_changes(matrix.dsn) as connection:
+    with autocommit(matrix.dsn) as connection:
         sync = Sync(
             *(Apicurio(Http(between.address)), Books(connection, "apicurio"), matrix.groups),
             *(lambda event: came.append(f"{event['schema']} {event['version']}"), lambda _done, _total: None),

@@ -19,7 +19,7 @@ from tests.sync.proxy import Proxy, proxy
 from tests.sync.shelf import Matrix, Shelf
 
 #: A machine may be slow; what is measured is said where it matters.
-PATIENCE = 60.0
+TIMEOUT = 60.0
 
 
 class Watcher:
@@ -42,7 +42,7 @@ class Watcher:
 
     def line(self, beginning: str) -> str:
         """The next one that begins so."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         seen: list[str] = []
         while True:
             try:
@@ -55,7 +55,7 @@ class Watcher:
 
     def end(self, number: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(number)
-        return self.process.wait(PATIENCE)
+        return self.process.wait(TIMEOUT)
 
 
 @contextlib.contextmanager

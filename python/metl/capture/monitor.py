@@ -10,7 +10,7 @@ from typing import Any
 from metl.capture import health
 from metl.capture.health import Health
 from metl.capture.names import topic
-from metl.db.connection import one_change, one_state, rows
+from metl.db.connection import rows, snapshot, transaction
 from metl.errors import MetlError, PartFailed
 from metl.streams import broker
 
@@ -28,7 +28,7 @@ def observe(connect: str, dsn: str | None, client: dict[str, Any] | None = None)
         with contextlib.suppress(MetlError):
             _set_last_events(found, client or broker.settings())
     if dsn is not None:
-        with contextlib.suppress(MetlError), one_change(dsn) as connection:
+        with contextlib.suppress(MetlError), transaction(dsn) as connection:
             report = json.dumps([each.plain() for each in found])
             connection.execute("select metl.report_connectors(%s, %s)", (connect, report))
     return found
@@ -37,7 +37,7 @@ def observe(connect: str, dsn: str | None, client: dict[str, Any] | None = None)
 def _known(connect: str, dsn: str | None) -> list[dict[str, Any]]:
     known: list[dict[str, Any]] = []
     if dsn is not None:
-        with contextlib.suppress(MetlError), one_state(dsn) as connection:
+        with contextlib.suppress(MetlError), snapshot(dsn) as connection:
             known = rows(connection, KNOWN, [connect])
     return known
 

@@ -216,7 +216,7 @@ class Watch:
     def _end(self, topic: str) -> int:
         assert self._consumer is not None
         try:
-            _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=broker.PATIENCE)
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=broker.TIMEOUT)
         except KafkaException:
             return OFFSET_END
         return int(end)

@@ -12,7 +12,7 @@ from psycopg.types.json import Jsonb
 from metl.cli.cells import FUTURE, block_title, counted_changes, fate_of, print_cells
 from metl.cli.staircase import print_matrix
 from metl.cli.version import VERSION, schema_version
-from metl.db.connection import address, one_change, one_state, rows
+from metl.db.connection import address, rows, snapshot, transaction
 from metl.matrix.block import Block, read
 from metl.util.terminal import json_option, numbers, print_json, printable, say
 
@@ -90,7 +90,7 @@ def show(schema: str, version: int, entity: str, entity_version: int | None, as_
     \b
     metl block show shop.customer 3 person
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = read(connection, schema, version, entity, entity_version)
         run = [number for (number,) in connection.execute(RUN, _named(found))]
         [[policy]] = connection.execute("select metl.policy_of(%s, %s)", [schema, entity]).fetchall()
@@ -188,7 +188,7 @@ def clear(schema: str, version: int, entity: str, run: bool, plan: bool, as_json
 def _change(
     where: tuple[str, int, str], change: Callable[[Block], Block], run: bool, plan: bool, as_json: bool
 ) -> None:
-    with (one_state if plan else one_change)(address()) as connection:
+    with (snapshot if plan else transaction)(address()) as connection:
         # What is read, shown and written is one state, or else it fails.
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         wanted = change(read(connection, *where, None))

@@ -17,7 +17,7 @@ from metl.cdm import plan as planning
 from metl.cdm import publish as publishing
 from metl.cdm.schema import entity_versions
 from metl.cli.cdm_display import show_applied, show_plan
-from metl.db.connection import address, one_change, one_state
+from metl.db.connection import address, snapshot, transaction
 from metl.errors import MetlError
 from metl.util.problems import Wrong
 from metl.util.prompts import agree, yes_option
@@ -102,7 +102,7 @@ def apply(context: click.Context, path: Path, yes: bool, delete: bool, no_publis
         show_plan(steps)
     if lost:
         agree(f"{counted(lost, 'cell')} will be lost. Go on?", yes)
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         applied = _apply(connection, path, delete, steps)
     if not as_json:
         show_applied(steps, applied)
@@ -138,7 +138,7 @@ def publish(as_json: bool) -> None:
 @click.option("--output", type=click.Path(path_type=Path), help="A folder for a file of each entity.")
 def export(output: Path | None) -> None:
     """Print the live entities of the database as YAML, or write them to a folder."""
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         entities = exporting.live_entities(connection)
     if output is None:
         click.echo(exporting.as_yaml(entities), nl=False)
@@ -162,7 +162,7 @@ def _all_problems(context: click.Context, as_json: bool) -> Iterator[None]:
 
 
 def _planned(path: Path, delete: bool) -> list[planning.Step]:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         return _plan(connection, path, delete)
 
 
@@ -185,7 +185,7 @@ def _apply(
 
 def _publish() -> publishing.Published:
     registry = publishing.address()
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         versions = entity_versions(connection)
     return publishing.publish(registry, versions)
 

@@ -10,7 +10,7 @@ from rich.progress import Progress as Bar
 
 from metl.cli.compare_display import Report, plain, show
 from metl.cli.source import source_option
-from metl.db.connection import address, connect, one_state
+from metl.db.connection import address, connect, snapshot
 from metl.errors import BadInput, MetlError
 from metl.util.terminal import console, print_json
 from metl.warehouse.compare import leftovers
@@ -62,7 +62,7 @@ def compare_(
     if schema is None and (name or topic):
         raise BadInput(f"--{'table' if name else 'topic'} needs --schema: say whose it is.")
     settings = Settings(sample, examples, wait)
-    with connect(source, "--source") as rows, one_state(address()) as connection:
+    with connect(source, "--source") as rows, snapshot(address()) as connection:
         prepare(rows, connection)
         wanted = _wanted(connection, entity, schema, topic)
         made = warehouse_table(connection, entity)

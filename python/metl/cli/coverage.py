@@ -6,7 +6,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import json_option, listed, print_json, print_table, printable, say
 
@@ -37,7 +37,7 @@ def coverage(entity: str | None, as_json: bool) -> None:
     metl coverage
     metl coverage person
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         if entity is not None:
             trees.entity_version(connection, entity)
         found = rows(connection, COVERAGE, {"entity": entity})

@@ -6,7 +6,7 @@ import click
 import psycopg
 import yaml
 
-from metl.db.connection import address, one_state
+from metl.db.connection import address, snapshot
 from metl.errors import MetlError
 
 TABLES = """
@@ -27,7 +27,7 @@ def dbt_source() -> None:
     metl dbt-source > models/warehouse.yml
     select * from {{ source('warehouse', 'person') }} where not _deleted
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         tables = [_table(connection, *row) for row in connection.execute(TABLES).fetchall()]
     if not tables:
         raise MetlError("The warehouse has no tables yet. Fill them with: metl warehouse")

@@ -11,7 +11,7 @@ import click
 from psycopg import errors
 from rich.markup import escape
 
-from metl.db.connection import address, one_change, one_state
+from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack.postgres import Postgres
@@ -62,7 +62,7 @@ def dead(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, COUNTS)
     if as_json:
         print_json(_plain(found))
@@ -79,7 +79,7 @@ def dead(context: click.Context, as_json: bool) -> None:
 @json_option
 def list_(limit: int, as_json: bool, **wanted: str | None) -> None:
     """List dead letters, the newest first, without what they say."""
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = chosen(connection, **wanted, limit=limit)
     if as_json:
         print_json(_plain(found))
@@ -97,7 +97,7 @@ def list_(limit: int, as_json: bool, **wanted: str | None) -> None:
 @json_option
 def show(letter: int, as_json: bool) -> None:
     """Show all of LETTER; what it says only to members of metl_steward."""
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = named(connection, (letter,))
         try:
             with connection.transaction():
@@ -140,7 +140,7 @@ def replay(
     is mapped nothing is heard, so that its status stays "sent". The options choose only letters that wait, with
     status "dead". Needs a member of metl_steward.
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = named(connection, letters, status=None if letters else "dead", **wanted)
     kept = [letter for letter in found if not letter["is_purged"] and (force or letter["status"] != "given_up")]
     able = [letter for letter in kept if force or letter["replays"] < most]
@@ -157,7 +157,7 @@ def replay(
     settings = broker.settings(kafka_config)
     sender = Sender(settings, replays)
     about = json.dumps({"letters": len(able), "to": replays, "force": force, "groups": preview})
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         [(operation,)] = connection.execute("select metl.begin_operation('replay', %s, %s)", (why, about)).fetchall()
         connection.commit()
         sent = 0
@@ -189,11 +189,11 @@ def give_up(letters: tuple[int, ...], purge: bool, why: str, yes: bool, as_json:
 
     Their rows stay, with who gave them up and why in metl.operations. Needs a member of metl_steward.
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = named(connection, letters, **wanted)
     preview = _preview(found, as_json)
     agree(f"Give {counted(len(found), 'letter')} up{' and drop what they say' if purge else ''}?", yes)
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         numbers = [letter["letter"] for letter in found]
         [(count,)] = connection.execute("select metl.give_up_letters(%s, %s, %s)", (numbers, why, purge)).fetchall()
     if as_json:

@@ -7,7 +7,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from metl.db.connection import address, connect, one_state
+from metl.db.connection import address, connect, snapshot
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.offsets import Broker
@@ -35,7 +35,7 @@ def diff_replay(
     """
     if len(states) != 2 or states[0] == states[1]:
         raise BadInput("Give --state twice: the two states to compare.")
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         [(current,)] = connection.execute("select metl.current_state()").fetchall()
     for state in states:
         if not 0 <= state <= current:

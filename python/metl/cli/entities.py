@@ -2,7 +2,7 @@
 
 import click
 
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import json_option, listed, print_json, print_table, printable, say
 
@@ -47,7 +47,7 @@ def entities(name: str | None, as_json: bool) -> None:
     """
     if name is not None:
         return _show_entity(name, as_json)
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, ENTITIES)
     if as_json:
         print_json(found)
@@ -62,7 +62,7 @@ def entities(name: str | None, as_json: bool) -> None:
 
 
 def _show_entity(entity: str, as_json: bool) -> None:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         version = trees.entity_version(connection, entity)
         [described] = rows(connection, DESCRIPTION, [entity, version])
         found = rows(connection, ENTITY_ATTRIBUTES, [entity])

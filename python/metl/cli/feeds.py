@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from metl.cli.version import schema_version
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import json_option, numbers, print_json, print_table, printable, say
 
@@ -50,7 +50,7 @@ def feeds(schema: str, version: int | None, attribute: str | None, as_json: bool
     metl feeds shop.customer
     metl feeds shop.customer 3 --attribute mail
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         versions = trees.live_versions(connection, schema)
         if version is not None:
             versions = [trees.schema_version(connection, schema, version)]
@@ -78,7 +78,7 @@ def fed_by(entity: str, attribute: str | None, as_json: bool) -> None:
     metl fed-by person
     metl fed-by person --attribute email
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         version = trees.entity_version(connection, entity)
         if attribute is not None:
             trees.require_entity_attribute(connection, entity, attribute)

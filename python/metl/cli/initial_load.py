@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from metl.cli.source import source_option
-from metl.db.connection import address, connect, one_change, one_state
+from metl.db.connection import address, connect, snapshot, transaction
 from metl.errors import MetlError
 from metl.util.prompts import agree, why_option, yes_option
 from metl.util.terminal import console, counted, print_json, table
@@ -35,7 +35,7 @@ def initial_load(
     not looked for. `metl warehouse` waits with this entity meanwhile. Who did it and why is recorded in
     metl.operations. Needs a member of metl_steward or metl_job.
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         feed, topic = _found(connection, entity, schema, topic)
     require_exact(feed)
     from_table = named_table(name, "postgres") if name else table_of(schema)
@@ -51,7 +51,7 @@ def initial_load(
             shown.add_row(*map(escape, cells))
             console.print(shown)
         agree(f"Put {counted(count, 'row')} of {schema} into the warehouse?", yes)
-        with one_change(address()) as connection:
+        with transaction(address()) as connection:
             begin = "select metl.begin_operation('initial_load', %s, %s)"
             [(operation,)] = connection.execute(begin, (why, json.dumps(about))).fetchall()
             if _found(connection, entity, schema, topic)[0] != feed:

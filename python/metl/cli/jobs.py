@@ -6,7 +6,7 @@ import click
 from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import dict_row
 
-from metl.db.connection import address, connect, one_state
+from metl.db.connection import address, connect, snapshot
 from metl.errors import BadInput, MetlError
 from metl.util.terminal import console, print_json, table
 
@@ -29,7 +29,7 @@ def jobs(context: click.Context, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = connection.cursor(row_factory=dict_row).execute("select * from metl.jobs order by job").fetchall()
     if as_json:
         print_json([_plain(job) for job in found])
@@ -43,7 +43,7 @@ def jobs(context: click.Context, as_json: bool) -> None:
 @click.argument("job")
 def stop(job: str) -> None:
     """Let JOB finish its batch and stop, wherever it runs."""
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         known = dict(connection.execute("select job, running from metl.jobs order by job").fetchall())
     if job not in known:
         raise BadInput(f"There is no job {job!r}. There is: {', '.join(known) or 'none'}.")

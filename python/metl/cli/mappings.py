@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from metl.cli.cells import print_cells
-from metl.db.connection import address, one_change, one_state
+from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
 from metl.matrix.mappings import read, store, write
 from metl.matrix.mappings.read import Lines
@@ -72,7 +72,7 @@ def export(schema: str | None, entity: str | None, output: Path | None) -> None:
 
     A name that a spreadsheet would take for a formula has an apostrophe before it.
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         if output is None:
             write.write(connection, sys.stdout.buffer, schema, entity)
             sys.stdout.buffer.flush()
@@ -85,7 +85,7 @@ def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
-        with one_state(address()) as connection:
+        with snapshot(address()) as connection:
             progress.add_task(f"Comparing {len(lines):,} lines with the matrix", total=None)
             return store.plan(connection, lines, replace)
 
@@ -94,7 +94,7 @@ def _stored(file: BinaryIO, replace: bool) -> Stored | None:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
-        with one_change(address()) as connection:
+        with transaction(address()) as connection:
             progress.add_task(f"Setting {len(lines):,} lines", total=None)
             return store.store(connection, lines, replace)
 

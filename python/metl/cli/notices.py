@@ -7,7 +7,7 @@ import click
 
 from metl.cli.cells import arrows, block_name
 from metl.cli.renames import looks_like
-from metl.db.connection import address, one_change, one_state, rows
+from metl.db.connection import address, rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.util.terminal import counted, json_option, moment, print_json, print_table, printable, say
 
@@ -44,7 +44,7 @@ def notices(context: click.Context, every: bool, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, NOTICES, [every])
     if as_json:
         print_json(found)
@@ -104,7 +104,7 @@ def confirm(state: tuple[int, ...], every: bool, as_json: bool) -> None:
     """
     if every == bool(state):
         raise BadInput("Give the states whose notices you have seen, as metl notices shows them, or --all.")
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         open_ones = connection.execute(OPEN).fetchall()
         waiting = {number for number, kind in open_ones if kind == "waiting"}
         seen = {number for number, kind in open_ones if kind != "waiting"}

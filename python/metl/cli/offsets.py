@@ -10,7 +10,7 @@ import click
 import psycopg
 from rich.markup import escape
 
-from metl.db.connection import address, one_change, one_state
+from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.checkpoint import Checkpoint, Offsets
@@ -88,7 +88,7 @@ def reset(
         raise BadInput("--offset needs --topic and --partition: say of which one it is.")
     if partition is not None and topic is None:
         raise BadInput("--partition needs --topic: say whose partition it is.")
-    with one_change(address()) as connection, _kafka(kafka_config) as kafka:
+    with transaction(address()) as connection, _kafka(kafka_config) as kafka:
         connection.autocommit = True
         checkpoint = _checkpoint(job)
         _hold(connection, job)
@@ -131,7 +131,7 @@ def _forgetting(topic: str, *, is_there: bool) -> str:
 
 
 def _checkpoint(job: str) -> Checkpoint:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         known = dict(connection.execute("select job, checkpoint from metl.jobs").fetchall())
     if job not in known:
         raise BadInput(f"There is no job {job!r}.{nearest(job, known)}")

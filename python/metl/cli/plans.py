@@ -9,7 +9,7 @@ from psycopg.types.json import Jsonb
 
 from metl.cli.cells import print_cells
 from metl.cli.renames import looks_like
-from metl.db.connection import address, one_change, one_state, rows
+from metl.db.connection import address, rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.util.terminal import counted, json_option, moment, print_json, printable, say
 
@@ -51,7 +51,7 @@ def plans(context: click.Context, every: bool, as_json: bool) -> None:
     """
     if context.invoked_subcommand is not None:
         return
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, PLANS, [every])
         waiting = rows(connection, WAITING)
     for plan in found:
@@ -129,7 +129,7 @@ def confirm(plan: tuple[int, ...], renames: tuple[str, ...], as_json: bool) -> N
     """
     if renames and len(plan) > 1:
         raise BadInput("--rename is about one plan. Confirm the others by themselves.")
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         given = Jsonb(_read_renames(connection, plan[0], renames)) if renames else None
         confirming = "select metl.confirm_plan(%s, %s)"
         states = [connection.execute(confirming, [each, given]).fetchall()[0][0] for each in plan]
@@ -172,7 +172,7 @@ def reject(plan: tuple[int, ...], as_json: bool) -> None:
     metl plans reject 3
     metl sync --retry shop.customer     on second thought
     """
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         for each in plan:
             connection.execute("select metl.reject_plan(%s)", [each])
         rejected = rows(connection, REJECTED, [list(plan)])

@@ -3,7 +3,7 @@
 import click
 import psycopg
 
-from metl.db.connection import address, many_changes, one_change, one_state, rows
+from metl.db.connection import address, autocommit, rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.matrix import trees
 from metl.util.terminal import json_option, moment, print_json, print_table, printable, say
@@ -52,7 +52,7 @@ def policy(context: click.Context, schema: str | None, entity: str | None, as_js
 
 
 def _show(as_json: bool) -> None:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, POLICIES)
     if as_json:
         print_json(found)
@@ -75,7 +75,7 @@ def _show(as_json: bool) -> None:
 
 
 def _show_in_force(schema: str, entity: str, as_json: bool) -> None:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         _require(connection, schema, entity)
         [[found]] = connection.execute("select metl.policy_of(%s, %s)", [schema, entity]).fetchall()
     if as_json:
@@ -112,7 +112,7 @@ def set_(policy: str, schema: str | None, entity: str | None, as_json: bool) -> 
     metl policy set confirm                        for everything
     metl policy set freeze --schema shop.customer --entity person
     """
-    with one_change(address()) as connection:
+    with transaction(address()) as connection:
         _require(connection, schema, entity)
         connection.execute("select metl.set_policy(%s, %s, %s)", [schema, entity, policy])
     if as_json:
@@ -145,7 +145,7 @@ def column(entity: str | None, attribute: str | None, policy: str | None, as_jso
         raise BadInput(
             "Give the entity, its attribute and keep or clear, such as: metl policy column person email clear"
         )
-    with many_changes(address()) as connection:
+    with autocommit(address()) as connection:
         trees.require_entity(connection, entity)
         connection.execute("select metl.set_column_policy(%s, %s, %s)", [entity, attribute, policy])
         # Each call is a transaction of its own, so that merges go on between them.
@@ -158,7 +158,7 @@ def column(entity: str | None, attribute: str | None, policy: str | None, as_jso
 
 
 def _show_columns(as_json: bool) -> None:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, COLUMN_POLICIES)
     if as_json:
         print_json(found)

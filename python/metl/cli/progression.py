@@ -5,7 +5,7 @@ import itertools
 import click
 
 from metl.cli.cells import MARKS, arrow
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import json_option, numbers, print_json, printable, say
 
@@ -28,7 +28,7 @@ def progression(schema: str, entity: str | None, as_json: bool) -> None:
     metl progression shop.customer
     metl progression shop.customer person
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         live = trees.live_versions(connection, schema)
         if entity is not None:
             trees.entity_version(connection, entity)

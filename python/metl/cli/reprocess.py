@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
-from metl.db.connection import address, connect, one_state
+from metl.db.connection import address, connect, snapshot
 from metl.home import Home
 from metl.stack.part import Say
 from metl.streams import broker
@@ -40,7 +40,7 @@ def reprocess(
     the same position, that one is right. What is not mapped to an entity any more is taken back by a delete. What
     mappers read while this runs is not touched.
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         planned = outdated(connection, since_state, topic)
     kafka = Broker(broker.settings(kafka_config))
     try:
@@ -52,7 +52,7 @@ def reprocess(
         if any(each.needs_counting for each in ranges):
             click.echo("Other versions have messages there, too: counting those that are meant.", err=True)
             ranges = work.counted(stack, ranges)
-        with one_state(address()) as connection:
+        with snapshot(address()) as connection:
             states = earlier(connection, ranges)
             behind = left_behind(connection, ranges, states)
         count = sum(each.messages for each in ranges)

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import counted, fit, json_option, listed, numbers, print_json, print_table, say
 
@@ -58,7 +58,7 @@ def schemas(name: str | None, as_json: bool) -> None:
     """
     if name is not None:
         return _show_schema(name, as_json)
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, SCHEMAS)
     if as_json:
         print_json(found)
@@ -83,7 +83,7 @@ def schemas(name: str | None, as_json: bool) -> None:
 
 
 def _show_schema(schema: str, as_json: bool) -> None:
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         trees.live_versions(connection, schema)
         versions = rows(connection, VERSIONS, [schema])
         attributes = rows(connection, ATTRIBUTES, [schema])

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.errors import BadInput
 from metl.util.terminal import json_option, listed, numbers, print_json, print_table, printable, say
 
@@ -41,7 +41,7 @@ def search(text: str, number: int, as_json: bool) -> None:
     """
     if not text.strip():
         raise BadInput("Give a part of a name to search for.")
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, SEARCH, [text])
     if as_json:
         print_json(found)

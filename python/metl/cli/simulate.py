@@ -8,7 +8,7 @@ from psycopg.types.json import Jsonb
 
 from metl.cli.cells import print_cells
 from metl.cli.renames import looks_like
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.errors import BadInput
 from metl.matrix import trees
 from metl.matrix.draft import read
@@ -42,7 +42,7 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
     """
     path = getattr(file, "name", "stdin")
     draft = read(file.read(), path)
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         name = _schema(connection, schema, draft.names)
         [[version]] = connection.execute(NEXT, [name]).fetchall()
         try:

@@ -2,7 +2,7 @@
 
 import click
 
-from metl.db.connection import address, one_state
+from metl.db.connection import address, snapshot
 from metl.errors import BadInput
 from metl.util.nearest import nearest
 from metl.warehouse.dialects import TYPES
@@ -32,6 +32,6 @@ def sql(entity: str, schema: str | None, version: int | None, newest: bool, tabl
     if newest and version is not None:
         raise BadInput("--version and --newest exclude each other. Give one of them.")
     source = None if table is None else named_table(table, dialect)
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = feeds(connection, entity, Choice(schema, version, newest))
     click.echo("\n\n".join(statement(each, dialect, source) for each in found))

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from metl.cli.cells import block_name, counted_changes, print_cells
-from metl.db.connection import address, one_state, rows
+from metl.db.connection import address, rows, snapshot
 from metl.errors import BadInput
 from metl.util.terminal import counted, json_option, moment, print_json, print_table, printable, say
 
@@ -30,7 +30,7 @@ def states(number: int, as_json: bool) -> None:
     metl states -n 5
     metl diff previous     the cells that the last one gained and lost
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         found = rows(connection, STATES, [number])
     if as_json:
         print_json(found)
@@ -87,7 +87,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     metl diff 17 20
     metl diff -3
     """
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         [[current]] = connection.execute("select metl.current_state()").fetchall()
         first, last = (_state(word, current) for word in (before, after))
         found = rows(connection, DIFF, [first, last])

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from metl.cli.version import VERSION
-from metl.db.connection import address, one_state
+from metl.db.connection import address, snapshot
 from metl.errors import BadInput
 from metl.matrix import trees, unmapped
 from metl.matrix.suggest import Attribute, Ranking, Suggestion, one_to_one
@@ -52,7 +52,7 @@ def suggest(
     """
     if version is not None and schema is None:
         raise BadInput("--version needs a schema: say whose version it is.")
-    with one_state(address()) as connection:
+    with snapshot(address()) as connection:
         if schema is not None:
             version = trees.schema_version(connection, schema, version or trees.NEWEST)
         if entity is not None:

@@ -14,7 +14,7 @@ import psycopg
 from rich.progress import Progress
 
 from metl.capture.monitor import Monitor
-from metl.db.connection import address, many_changes
+from metl.db.connection import address, autocommit
 from metl.errors import BadInput
 from metl.home import Home
 from metl.registry import messages as telling
@@ -102,7 +102,7 @@ def sync(
             with _ending(stop, registry, politely=True):
                 _watch(prepare, name, stop, out)
             return
-        with _ending(stop, registry, politely=False), many_changes(address()) as connection, out:
+        with _ending(stop, registry, politely=False), autocommit(address()) as connection, out:
             books = Books(connection, name)
             books.require_steward()
             for schema in retried:
@@ -136,7 +136,7 @@ def _registry(kind: str, stop: threading.Event) -> Registry:
 
 def _watch(prepare: Callable[[Books], Sync], name: str, stop: threading.Event, out: "_Output") -> None:
     # What is wrong from the start is no reason to wait.
-    with many_changes(address()) as connection:
+    with autocommit(address()) as connection:
         Books(connection, name).require_steward()
     with _monitored(stop, out):
         Watch(address(), prepare, name, stop, out.say).run()

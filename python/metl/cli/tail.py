@@ -14,7 +14,7 @@ from metl.streams import broker
 from metl.util.nearest import nearest
 from metl.util.terminal import console
 
-PATIENCE = 10.0
+TIMEOUT = 10.0
 
 
 @click.command(short_help="Show the last messages of a topic.")
@@ -53,12 +53,12 @@ def _consumer(address: str) -> Iterator[Consumer]:
 
 def _assign(consumer: Consumer, topic: str, number: int) -> int:
     """So that the last messages of each partition come first; how many that are."""
-    known = consumer.list_topics(timeout=PATIENCE).topics
+    known = consumer.list_topics(timeout=TIMEOUT).topics
     if topic not in known:
         raise BadInput(f"There is no topic {topic!r}.{nearest(topic, [name for name in known if name[0] != '_'])}")
     begins, count = [], 0
     for partition in known[topic].partitions:
-        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=PATIENCE)
+        low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), timeout=TIMEOUT)
         begins.append(TopicPartition(topic, partition, max(low, high - number)))
         count += high - begins[-1].offset
     consumer.assign(begins)

@@ -36,7 +36,7 @@ def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connec
 
 
 @contextlib.contextmanager
-def one_state(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connection]:
+def snapshot(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connection]:
     """To read the matrix with several statements that all see the same state."""
     with connect(dsn, variable) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -46,7 +46,7 @@ def one_state(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connecti
 
 
 @contextlib.contextmanager
-def one_change(dsn: str) -> Iterator[psycopg.Connection]:
+def transaction(dsn: str) -> Iterator[psycopg.Connection]:
     """To write: all of it at the end, or nothing. What the matrix refuses comes as its own sentence."""
     with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
         yield connection
@@ -59,7 +59,7 @@ def rows(
 
 
 @contextlib.contextmanager
-def many_changes(dsn: str) -> Iterator[psycopg.Connection]:
+def autocommit(dsn: str) -> Iterator[psycopg.Connection]:
     """To write for as long as it takes: each statement is a change of its own, unless a transaction holds several."""
     with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
         connection.autocommit = True

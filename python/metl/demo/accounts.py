@@ -9,7 +9,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from metl.demo.services import Service
-from metl.demo.topics import PATIENCE, Position, Record, Topics
+from metl.demo.topics import TIMEOUT, Position, Record, Topics
 from metl.errors import MetlError
 
 #: Schema, version, entity and state: the entity's attributes and what each is made of.
@@ -18,7 +18,7 @@ Mappings = dict[tuple[str, int | None, str, int], dict[str, str]]
 
 def await_messages(topics: Topics, expected: Counter[str]) -> int:
     """Every change of a row is a message; how many there are."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while (found := topics.ends(list(expected))) != dict(expected):
         if time.monotonic() > end:
             raise MetlError(f"The topics should hold {dict(expected)} messages, but hold {found}.")
@@ -28,7 +28,7 @@ def await_messages(topics: Topics, expected: Counter[str]) -> int:
 
 def await_records(topics: Topics, expected: Counter[str], filtered: Any) -> Counter[str]:
     """Every message is mapped, or left out on purpose; `filtered` asks the job how many were. What became of them."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     wanted = {(topic, 0, offset) for topic, count in expected.items() for offset in range(count)}
     while True:
         mapped = {record.position for record in topics.records if not record.is_dead}

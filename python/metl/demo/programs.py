@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from metl.errors import MetlError
 from metl.home import Home
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 METL = (sys.executable, "-m", "metl")
 
 
@@ -42,7 +42,7 @@ class Program:
         """Politely; raises if it does not end with one of `codes`."""
         self._process.terminate()
         try:
-            code = self._process.wait(PATIENCE)
+            code = self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
             raise MetlError(f"metl {self.name} does not stop. {self._said()}") from None
         if code not in codes:
@@ -108,7 +108,7 @@ def run(home: Home, *words: str, codes: tuple[int, ...] = (0,)) -> str:
         capture_output=True,
         text=True,
         start_new_session=True,
-        timeout=PATIENCE,
+        timeout=TIMEOUT,
     )
     if done.returncode not in codes:
         raise MetlError(f"metl {' '.join(words)} ended with exit code {done.returncode}:\n{done.stdout}{done.stderr}")

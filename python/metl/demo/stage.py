@@ -17,7 +17,7 @@ from metl.errors import MetlError
 from metl.home import Home
 from metl.stack import parts
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 JOB = "map"
 
 
@@ -42,11 +42,11 @@ class Stage:
 
     def until(self, what: str, query: str, *values: object) -> tuple[Any, ...]:
         """The first row of a query, once there is one; `what` says what did not happen."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not (rows := self.ask(query, *values)):
             self.programs.require()
             if time.monotonic() > end:
-                raise MetlError(f"{what} within {PATIENCE:.0f} s.")
+                raise MetlError(f"{what} within {TIMEOUT:.0f} s.")
             time.sleep(0.1)
         return rows[0]
 

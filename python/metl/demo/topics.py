@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 
 from metl.errors import MetlError
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 DEAD_LETTERS = "metl.dead"
 
 #: Topic, partition and offset of a message that came in.
@@ -55,7 +55,7 @@ class Topics:
             self._ended.set()
             thread.join()
 
-    def first(self, what: str, wanted: Callable[[Record], bool], seconds: float = PATIENCE) -> Record:
+    def first(self, what: str, wanted: Callable[[Record], bool], seconds: float = TIMEOUT) -> Record:
         """The first record that is wanted, once it is there; `what` names it if it does not come."""
         end = time.monotonic() + seconds
         seen = 0

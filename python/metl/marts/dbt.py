@@ -15,7 +15,7 @@ from metl.util import resources, signals
 
 #: A statement whose dbt was stopped should not go on for long, still less wait for a lock that others wait behind.
 STOP_WITH_CLIENT = "-c client_connection_check_interval=1s"
-PATIENCE = 5.0
+TIMEOUT = 5.0
 NO_TRACKER = "ignore:resource_tracker:UserWarning"
 
 
@@ -77,7 +77,7 @@ def run(home: Home, dsn: str, words: Sequence[str], *, quiet: bool = False) -> s
             with signals.undisturbed():
                 process.terminate()
                 try:
-                    process.wait(PATIENCE)
+                    process.wait(TIMEOUT)
                 except subprocess.TimeoutExpired:
                     process.kill()
             raise

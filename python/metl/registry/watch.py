@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from metl.db.connection import many_changes
+from metl.db.connection import autocommit
 from metl.errors import MetlError
 from metl.registry.http import Stopped
 from metl.registry.store import Books
@@ -12,7 +12,7 @@ from metl.registry.sync import Sync
 
 EVERY = 1.0
 #: The longest pause while something is away.
-PATIENCE = 5.0
+LONGEST_PAUSE = 5.0
 #: What could not be read is tried again, and everything is looked at, now and then.
 AGAIN_EVERY = 30.0
 FULL_EVERY = 3600.0
@@ -41,7 +41,7 @@ class Watch:
         pause = EVERY
         while not self._stop.is_set():
             try:
-                with many_changes(self._dsn) as connection:
+                with autocommit(self._dsn) as connection:
                     self._go_on(Books(connection, self._name))
                 pause = EVERY
             except Stopped:
@@ -49,7 +49,7 @@ class Watch:
             except MetlError as error:
                 self._tell(str(error))
                 self._stop.wait(pause)
-                pause = min(2 * pause, PATIENCE)
+                pause = min(2 * pause, LONGEST_PAUSE)
 
     def _go_on(self, books: Books) -> None:
         """Until something goes wrong."""
@@ -79,7 +79,7 @@ class Watch:
                     self._tell(str(error))
                 finally:
                     books.unlock("pass")
-            pause = min(EVERY * 2**failures, PATIENCE) if failures else EVERY
+            pause = min(EVERY * 2**failures, LONGEST_PAUSE) if failures else EVERY
             self._stop.wait(max(0.1, pause - (time.monotonic() - began)))
 
     def _pass(self, sync: Sync) -> None:

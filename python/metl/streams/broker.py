@@ -18,8 +18,8 @@ from metl.home import Home
 from metl.stack.kafka import Kafka
 from metl.streams.client_options import read_kafka_options
 
-PATIENCE = 15.0
-CONNECT_PATIENCE = 5.0
+TIMEOUT = 15.0
+CONNECT_TIMEOUT = 5.0
 LARGEST = 32 * 1024 * 1024
 # Java's names for what this client calls otherwise; it reads PEM files only.
 PEM = {
@@ -62,7 +62,7 @@ def require(servers: str, *, is_plain: bool) -> None:
         if not (host and port.isascii() and port.isdecimal() and int(port) < 65_536):
             raise BadInput(f"{named(servers)}: {server.strip()!r} is not host:port.")
         try:
-            socket.create_connection((host.strip("[]"), int(port)), CONNECT_PATIENCE).close()
+            socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT).close()
             break
         except (OSError, UnicodeError) as error:
             complaints.append(f"{server.strip()}: {getattr(error, 'strerror', None) or error}")
@@ -70,7 +70,7 @@ def require(servers: str, *, is_plain: bool) -> None:
         raise silent(servers, "; ".join(complaints))
     if is_plain:
         try:
-            AdminClient({"bootstrap.servers": servers, "log_level": 0}).list_topics(timeout=CONNECT_PATIENCE)
+            AdminClient({"bootstrap.servers": servers, "log_level": 0}).list_topics(timeout=CONNECT_TIMEOUT)
         except KafkaException:
             raise silent(servers, "what listens there does not speak Kafka's protocol") from None
 
@@ -110,7 +110,7 @@ def made(kind: type, given: dict[str, Any]) -> Any:
 def topics(client: Any) -> dict[str, list[int]]:
     """Every topic and its partitions."""
     try:
-        found = client.list_topics(timeout=PATIENCE).topics
+        found = client.list_topics(timeout=TIMEOUT).topics
     except KafkaException as error:
         raise silent(address(), error.args[0].str()) from None
     return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
@@ -122,7 +122,7 @@ def make_topic(given: dict[str, Any], name: str, partitions: int = 1) -> None:
     if name in topics(admin):
         return
     try:
-        admin.create_topics([NewTopic(name, partitions, -1)])[name].result(PATIENCE)
+        admin.create_topics([NewTopic(name, partitions, -1)])[name].result(TIMEOUT)
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
             raise MetlError(f"Kafka does not make topic {name}: {error.args[0].str()}.") from None
@@ -137,5 +137,5 @@ def newest(given: dict[str, Any], names: Collection[str]) -> dict[str, int]:
         newest_of: Any = OffsetSpec
         for partition, answer in admin.list_offsets(dict.fromkeys(there, newest_of.max_timestamp())).items():
             with contextlib.suppress(KafkaException):
-                times[partition.topic] = max(times.get(partition.topic, -1), answer.result(PATIENCE).timestamp)
+                times[partition.topic] = max(times.get(partition.topic, -1), answer.result(TIMEOUT).timestamp)
     return {name: time for name, time in times.items() if time >= 0}

@@ -82,7 +82,7 @@ class Broker:
     def first_since(self, topic: str, partition: int, milliseconds: int) -> int | None:
         try:
             place = TopicPartition(topic, partition, milliseconds)
-            [answer] = self._consumer.offsets_for_times([place], timeout=broker.PATIENCE)
+            [answer] = self._consumer.offsets_for_times([place], timeout=broker.TIMEOUT)
             if answer.error is not None:
                 raise KafkaException(answer.error)
         except KafkaException as error:
@@ -93,7 +93,7 @@ class Broker:
 
     def _ask(self, place: TopicPartition) -> tuple[int, int]:
         try:
-            return self._consumer.get_watermark_offsets(place, timeout=broker.PATIENCE)
+            return self._consumer.get_watermark_offsets(place, timeout=broker.TIMEOUT)
         except KafkaException as error:
             raise MetlError(
                 f"Kafka does not say where {place.topic}, partition {place.partition} begins and ends: "

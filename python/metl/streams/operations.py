@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from metl.db.connection import one_change
+from metl.db.connection import transaction
 from metl.errors import MetlError
 
 
@@ -19,7 +19,7 @@ class Operation:
 @contextlib.contextmanager
 def operation(dsn: str, kind: str, why: str, about: dict[str, Any]) -> Iterator[Operation]:
     """For work that takes longer than a transaction: it is ended with its outcome, or with what made it fail."""
-    with one_change(dsn) as connection:
+    with transaction(dsn) as connection:
         arguments = (kind, why, json.dumps(about))
         [(number,)] = connection.execute("select metl.begin_operation(%s, %s, %s)", arguments).fetchall()
     begun = Operation(number)
@@ -35,5 +35,5 @@ def operation(dsn: str, kind: str, why: str, about: dict[str, Any]) -> Iterator[
 
 
 def _end(dsn: str, number: int, outcome: dict[str, Any]) -> None:
-    with one_change(dsn) as connection:
+    with transaction(dsn) as connection:
         connection.execute("select metl.end_operation(%s, %s)", (number, json.dumps(outcome)))

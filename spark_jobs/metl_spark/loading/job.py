@@ -13,7 +13,7 @@ from functools import partial
 import click
 from pyspark.sql import SparkSession
 
-from metl.db.connection import one_state
+from metl.db.connection import snapshot
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack.postgres import Postgres
@@ -125,7 +125,7 @@ def main(
         with in_a_sentence(), session(settings, bulk=True) as spark, Client(spark, settings) as client:
             show(counts(client, resolved(client, settings, starting, until)))
         return
-    with one_state(job_address(), variable()) as connection:
+    with snapshot(job_address(), variable()) as connection:
         known = earlier(connection, settings, starting, until)
     if not is_limited:
         instance = str(uuid.uuid4())

@@ -24,7 +24,7 @@ from metl_spark.runtime.control import Control
 from metl_spark.runtime.failures import in_a_sentence
 from metl_spark.runtime.kafka import Range
 from metl_spark.runtime.settings import Settings
-from metl_spark.runtime.supervise import TOLD_TO_STOP
+from metl_spark.runtime.supervise import STOPPED
 
 # Messages that one query maps: it keeps its records on disk to count them before they go.
 MOST = 500_000
@@ -74,7 +74,7 @@ def reprocess(
             undone = f", and {taken_back} records of earlier states taken back" if taken_back else ""
             say(f"{progress['rows_in']} messages were mapped under state {progress['state']}{undone}.")
     except MetlError as error:
-        is_told = TOLD_TO_STOP in str(error)
+        is_told = STOPPED in str(error)
         control.report("stopped" if is_told else "failed", None if is_told else str(error))
         why = f"Job {settings.job} was told to stop." if is_told else f"Job {settings.job} failed: {error}"
         raise MetlError(

@@ -25,9 +25,9 @@ select connector, array(select prefix || '.' || captured from unnest(tables) as 
 from metl.connectors
 where reported_at > clock_timestamp() - interval '1 minute'
 """
-PATIENCE = 30
+TIMEOUT = 30
 # A network that drops packets without a word must not hold a job up for long.
-LINE = {"connect_timeout": PATIENCE, "keepalives_idle": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
+LINE = {"connect_timeout": TIMEOUT, "keepalives_idle": TIMEOUT, "tcp_user_timeout": TIMEOUT * 1000}
 
 
 class Superseded(MetlError):
@@ -126,7 +126,7 @@ class Control:
         self.close()
         connection = connect(self._dsn, self._variable, **LINE)
         connection.autocommit = True
-        connection.execute(f"set statement_timeout = '{PATIENCE}s'")
+        connection.execute(f"set statement_timeout = '{TIMEOUT}s'")
         about = {
             "topics": self._settings.topics,
             "replays": self._settings.replays,
@@ -220,7 +220,7 @@ def jdbc(connection: psycopg.Connection) -> dict[str, str]:
         "url": f"jdbc:postgresql://{host}:{info.port}/{quote(info.dbname, safe='')}",
         "user": info.user,
         "password": info.password,
-        "loginTimeout": str(PATIENCE),
-        "socketTimeout": str(2 * PATIENCE),
+        "loginTimeout": str(TIMEOUT),
+        "socketTimeout": str(2 * TIMEOUT),
         **secured,
     }

@@ -23,9 +23,9 @@ from metl_spark.runtime.progress import from_spark, partitions
 from metl_spark.runtime.session import task_slots
 from metl_spark.runtime.settings import Settings
 
-PATIENCE = (1, 2, 4, 8, 15, 30)
+TIMEOUT = (1, 2, 4, 8, 15, 30)
 LOOK = 0.5
-TOLD_TO_STOP = "was told to stop."
+STOPPED = "was told to stop."
 #: Around a sentence that somebody has to read before the job can go on.
 REFUSED = "METL-REFUSED "
 AWAY = "FAILED_JDBC.CONNECTION"
@@ -116,9 +116,9 @@ def supervise(
                 f"Job {settings.job} failed because Spark's JVM ended, killed or out of memory. "
                 "Start it again; it goes on from its last commit."
             ) from None
-        if stop.at_once or (stop.asked.is_set() and failure and TOLD_TO_STOP not in failure):
+        if stop.at_once or (stop.asked.is_set() and failure and STOPPED not in failure):
             _stop_in_mid_batch(control, settings, stop)
-        if failure is None or TOLD_TO_STOP in failure:
+        if failure is None or STOPPED in failure:
             is_unfinished = failure is not None and settings.trigger == "available-now"
             control.report("stopped", "It was told to before it was done." if is_unfinished else None)
             if is_unfinished:
@@ -147,7 +147,7 @@ def supervise(
         if failures >= TRIES and (way_out := next((HOPELESS[sign] for sign in HOPELESS if sign in failure), None)):
             control.report("failed", way_out)
             raise MetlError(f"Job {settings.job} failed {failures} times in a row. {way_out}.")
-        wait = PATIENCE[min(failures, len(PATIENCE)) - 1]
+        wait = TIMEOUT[min(failures, len(TIMEOUT)) - 1]
         reason = first_line(failure)
         control.report("retrying", reason)
         # Who started it knows since the start that there is nothing to read yet.

@@ -23,7 +23,7 @@ BYTES = 8 * 1024 * 1024
 LOOK = 0.5
 ANEW = 30.0
 SILENCE = 60.0
-PATIENCE = (1, 2, 4, 8, 15, 30)
+RETRY_DELAYS = (1, 2, 4, 8, 15, 30)
 IN_USE = "55006"
 MAPPERS = """
 select job, about ->> 'topics' as topics, state from metl.jobs
@@ -64,7 +64,7 @@ class Collector:
                 if not watch or isinstance(error, Superseded):
                     raise _sentence(error) from None
                 failures = 1 if self._batch > before else failures + 1
-                wait = PATIENCE[min(failures, len(PATIENCE)) - 1]
+                wait = RETRY_DELAYS[min(failures, len(RETRY_DELAYS)) - 1]
                 self._say(f"Collecting failed and starts again in {wait} s: {_sentence(error)}")
             if stop.wait(wait):
                 return
@@ -144,7 +144,7 @@ class Collector:
         )
         places = []
         for partition in broker.topics(consumer).get(self._topic, []):
-            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, partition), broker.PATIENCE)
+            low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, partition), broker.TIMEOUT)
             begin = known.get(partition, low)
             if begin > high:
                 self._say(f"{self._topic} was made anew: partition {partition} ends at {high}, before {begin}.")

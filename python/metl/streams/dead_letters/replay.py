@@ -9,7 +9,7 @@ from metl.errors import MetlError
 from metl.streams import broker
 from metl.streams.dead_letters.record import original
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 BATCH = 500
 
 
@@ -36,9 +36,9 @@ class Sender:
                 self.topic, letter["value"], letter["key"], headers=_headers(letter), on_delivery=delivered
             )
             self._producer.poll(0)
-        left = self._producer.flush(PATIENCE)
+        left = self._producer.flush(TIMEOUT)
         if failures or left:
-            why = failures[0].str() if failures else f"it did not answer in {PATIENCE:.0f} s"
+            why = failures[0].str() if failures else f"it did not answer in {TIMEOUT:.0f} s"
             raise MetlError(
                 f"Kafka did not take {len(failures) + left} of {len(given)} letters in {self.topic}: {why}."
             )
