@@ -7,13 +7,13 @@
         {%- if schemas -%} where schema = any(array(select changed.schema from {{ schemas }} as changed)) {%- endif -%}
     {%- endset -%}
     select
-        known.schema,
-        known.version,
-        coalesce(named.refs, '{}') || jsonb_build_object('version', jsonb_build_array(known.version::text)) as refs,
+        versions.schema,
+        versions.version,
+        coalesce(named.refs, '{}') || jsonb_build_object('version', jsonb_build_array(versions.version::text)) as refs,
         coalesce(mapped.column_set, '[]') as column_set
     from (
         select schema, version from {{ ref('stg_schema_versions') }} {{ restriction }}
-    ) as known
+    ) as versions
     left join (
         select schema, version, jsonb_object_agg(kind, refs) as refs
         from (
@@ -23,7 +23,7 @@
             group by schema, version, kind
         ) as kinds
         group by schema, version
-    ) as named on known.schema = named.schema and known.version = named.version
+    ) as named on versions.schema = named.schema and versions.version = named.version
     left join (
         select
             schema,
@@ -39,5 +39,5 @@
             group by schema, version, entity, entity_version
         ) as blocks
         group by schema, version
-    ) as mapped on known.schema = mapped.schema and known.version = mapped.version
+    ) as mapped on versions.schema = mapped.schema and versions.version = mapped.version
 {% endmacro %}

@@ -12,10 +12,10 @@
 
     {{ run_hooks(pre_hooks, inside_transaction=False) }}
     {{ run_hooks(pre_hooks, inside_transaction=True) }}
-    {% do take_turns() %}
-    {% if existing is not none and is_the_same_view(existing, sql) %}
+    {% do lock_build() %}
+    {% if existing is not none and is_same_view(existing, sql) %}
         {% do get_assert_columns_equivalent(sql) %}
-        {% call statement('main') -%} select 'the same as before' {%- endcall %}
+        {% call statement('main') -%} select 'unchanged' {%- endcall %}
     {% else %}
         {% call statement('main') -%}
             set local lock_timeout = '3s';
@@ -32,7 +32,7 @@
 {% endmaterialization %}
 
 {# Whether a view with this query would be the same; an error if it cannot become it in place. #}
-{% macro is_the_same_view(existing, sql) %}
+{% macro is_same_view(existing, sql) %}
     {% if not existing.is_view %}
         {{ exceptions.raise_compiler_error(
             existing.render() ~ " is a " ~ existing.type ~ " and not a view of METL. Rename or drop it, then build again."

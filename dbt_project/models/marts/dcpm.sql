@@ -7,9 +7,9 @@ with last_build as (
 
 -- 0 if the last build is of another history, as after a new installation.
 built_state as (
-    select coalesce(max(known.state), 0) as state
-    from {{ ref('stg_states') }} as known
-    inner join last_build on known.state = last_build.state and known.at = last_build.at
+    select coalesce(max(states.state), 0) as state
+    from {{ ref('stg_states') }} as states
+    inner join last_build on states.state = last_build.state and states.at = last_build.at
 ),
 
 changed as (
