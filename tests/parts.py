@@ -20,11 +20,12 @@ import docker
 from psycopg.conninfo import conninfo_to_dict
 from testcontainers.compose import DockerCompose
 
+from metl import config
 from metl.home import SPARE_PORTS, Home, free_port
 from metl.stack import KINDS, parts, supervisor
 
 ROOT = Path(__file__).parents[1]
-VARIABLES = {kind.name: kind.variable for kind in KINDS}
+VARIABLES = {kind.name: kind.server.variable for kind in KINDS}
 
 
 class Source(ABC):
@@ -83,7 +84,8 @@ class Containers(Source):
         self._password = secrets.token_urlsafe(24)
         self._ports: dict[str, int] = {}
         for name in VARIABLES:
-            self._ports[name] = free_port(SPARE_PORTS[0], taken={str(port) for port in self._ports.values()})
+            taken = {str(port) for port in self._ports.values()}
+            self._ports[name] = free_port(SPARE_PORTS[0], taken, config.port_range())
         # The variables of docker-compose.yml, which compose reads from our environment.
         os.environ.update({f"METL_{name.upper()}_PORT": str(port) for name, port in self._ports.items()})
         os.environ.update(METL_PASSWORD=self._password, METL_PLUGINS=str(plugins))

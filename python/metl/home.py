@@ -73,14 +73,10 @@ class Home:
             raise BadInput(f"{self.ports_file} says {name}={said}, which is not a port. Remove that line.")
         return int(said)
 
-    def choose_port(self, name: str, preferred: int) -> None:
-        """METL_<NAME>_PORT, or else the one of last time, or else a free one; remembered."""
-        variable = f"METL_{name.upper()}_PORT"
-        given = os.environ.get(variable)
-        if given is not None and not is_port(given):
-            raise BadInput(f"{variable}={given} is not a port. Set it to a number from 1 to 65535.")
+    def choose_port(self, name: str, preferred: int, *, given: int | None, within: range) -> None:
+        """The given one, or else the one of last time, or else a free one; remembered."""
         ports = self._read(self.ports_file)
-        chosen = given or self.port(name) or free_port(preferred, taken=set(ports.values()))
+        chosen = given or self.port(name) or free_port(preferred, set(ports.values()), within)
         if ports.get(name) != str(chosen):
             self._write(self.ports_file, {**ports, name: str(chosen)})
 
@@ -119,26 +115,14 @@ def write_private(file: Path, text: str) -> None:
         raise
 
 
-def free_port(preferred: int, taken: set[str]) -> int:
-    """The preferred port or else a random one, within METL_PORTS where that is set."""
-    ports = port_range()
-    first = [preferred] if ports is SPARE_PORTS or preferred in ports else []
-    candidates = [*first, *random.sample(ports, min(100, len(ports)))]
+def free_port(preferred: int, taken: set[str], within: range) -> int:
+    """The preferred port or else a random one of a range; where the range was chosen, only one of it."""
+    first = [preferred] if within is SPARE_PORTS or preferred in within else []
+    candidates = [*first, *random.sample(within, min(100, len(within)))]
     for port in candidates:
         if str(port) not in taken and is_free(port):
             return port
     raise BadInput(f"None of {len(candidates)} ports tried, {candidates[0]} first, are free on 127.0.0.1.")
-
-
-def port_range() -> range:
-    """METL_PORTS=21000-21999 keeps two stacks that start at the same moment from choosing the same port."""
-    given = os.environ.get("METL_PORTS")
-    if not given:
-        return SPARE_PORTS
-    first, _, last = given.partition("-")
-    if not (is_port(first) and is_port(last) and int(first) <= int(last)):
-        raise BadInput(f"METL_PORTS={given} is not a range of ports. Set it to two numbers, such as 21000-21999.")
-    return range(int(first), int(last) + 1)
 
 
 def is_port(text: str) -> bool:

@@ -109,7 +109,7 @@ def world(tmp_path: Path) -> Iterator[World]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METL_HOME", str(home.path))
         for part in every:
-            environment.delenv(part.variable, raising=False)
+            environment.delenv(part.server.variable, raising=False)
         supervisor.up(home, every, lambda _part, _text: None)
         try:
             yield World(home, random.Random(SEED))

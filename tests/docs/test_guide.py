@@ -16,7 +16,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "guide.md"
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
-    given = {kind.variable for kind in KINDS} | {"METL_HOME", "METL_JOB_DSN"}
+    given = {kind.server.variable for kind in KINDS} | {"METL_HOME", "METL_JOB_DSN"}
     environment = {name: value for name, value in os.environ.items() if name not in given}
     programs = [str(Path(sys.executable).parent), str(binaries()), environment["PATH"]]
     opened = Shell(tmp_path, {**environment, "PATH": os.pathsep.join(programs)})

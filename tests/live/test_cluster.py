@@ -16,6 +16,7 @@ import psutil
 import pyspark
 import pytest
 
+from metl import config
 from metl.home import SPARE_PORTS, free_port
 from metl.jvm import jars
 from metl.util import resources
@@ -55,7 +56,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     started: list[subprocess.Popen[bytes]] = []
 
     def port() -> str:
-        found = str(free_port(SPARE_PORTS[0], taken))
+        found = str(free_port(SPARE_PORTS[0], taken, config.port_range()))
         taken.add(found)
         return found
 

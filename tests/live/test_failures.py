@@ -13,10 +13,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from metl.config import MAPPER
 from metl.home import Home
 from metl.stack.kafka import Kafka
 from metl.stack.part import Part
-from metl.stack.postgres import MAPPER, Postgres
+from metl.stack.postgres import Postgres
 from tests.live.running import (
     Mapper,
     Origin,

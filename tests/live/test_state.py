@@ -16,6 +16,7 @@ import psutil
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
+from metl import config
 from metl.home import SPARE_PORTS, free_port
 from tests.live.running import (
     Mapper,
@@ -97,7 +98,7 @@ def story(world: Place) -> Iterator[Story]:
     other = there.topic("customer")
     place.call("set_topic", other, "ext_json", "debezium", told.customers)
     words = ("--duration", "3", "--topics")
-    port = free_port(SPARE_PORTS[0], set())
+    port = free_port(SPARE_PORTS[0], set(), config.port_range())
     with (
         mapper(place, *words, rf"{place.name}\..*", "--metrics-port", str(port)) as first,
         mapper(there, *words, rf"{there.name}\..*", job="other") as second,

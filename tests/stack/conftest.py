@@ -19,7 +19,7 @@ class Metl:
 
     def __init__(self, home: Path) -> None:
         self.home = home
-        given = {kind.variable for kind in KINDS} | {f"METL_{kind.name.upper()}_PORT" for kind in KINDS}
+        given = {kind.server.variable for kind in KINDS} | {f"METL_{kind.name.upper()}_PORT" for kind in KINDS}
         self.environment = {name: value for name, value in os.environ.items() if name not in given}
         self.environment["METL_HOME"] = str(home)
 

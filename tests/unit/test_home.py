@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from metl.config import choose_port
 from metl.errors import BadInput
 from metl.home import Home
 
@@ -18,16 +19,16 @@ def test_a_port_is_chosen_once_and_remembered(home: Home) -> None:
         stranger.bind(("127.0.0.1", 0))
         stranger.listen()
         taken = stranger.getsockname()[1]
-        home.choose_port("kafka", preferred=taken)
+        choose_port(home, "kafka", preferred=taken)
     chosen = home.port("kafka")
     assert chosen not in (0, taken)
-    home.choose_port("kafka", preferred=taken)
+    choose_port(home, "kafka", preferred=taken)
     assert Home(home.path).port("kafka") == chosen
 
 
 def test_two_parts_never_get_the_same_port(home: Home) -> None:
     for name in ("kafka", "connect"):
-        home.choose_port(name, preferred=28999)
+        choose_port(home, name, preferred=28999)
     assert home.port("kafka") != home.port("connect")
 
 
@@ -39,7 +40,7 @@ def test_asking_for_a_port_chooses_none(home: Home, monkeypatch: pytest.MonkeyPa
 
 def test_the_environment_sets_a_port(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METL_KAFKA_PORT", "29999")
-    home.choose_port("kafka", preferred=9092)
+    choose_port(home, "kafka", preferred=9092)
     assert home.port("kafka") == 29999
 
 
@@ -47,12 +48,12 @@ def test_the_environment_sets_a_port(home: Home, monkeypatch: pytest.MonkeyPatch
 def test_a_wrong_port_is_named(home: Home, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("METL_KAFKA_PORT", value)
     with pytest.raises(BadInput, match=f"METL_KAFKA_PORT={value} is not a port"):
-        home.choose_port("kafka", preferred=9092)
+        choose_port(home, "kafka", preferred=9092)
 
 
 def test_ports_are_chosen_from_a_range(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METL_PORTS", "21000-21009")
-    home.choose_port("kafka", preferred=9092)
+    choose_port(home, "kafka", preferred=9092)
     assert 21000 <= home.port("kafka") <= 21009
 
 
@@ -60,7 +61,7 @@ def test_ports_are_chosen_from_a_range(home: Home, monkeypatch: pytest.MonkeyPat
 def test_a_wrong_range_of_ports_is_named(home: Home, monkeypatch: pytest.MonkeyPatch, value: str) -> None:
     monkeypatch.setenv("METL_PORTS", value)
     with pytest.raises(BadInput, match=f"METL_PORTS={value} is not a range of ports"):
-        home.choose_port("kafka", preferred=9092)
+        choose_port(home, "kafka", preferred=9092)
 
 
 @pytest.mark.parametrize("value", [b"soon", b"99999", b"\xff\xfe"])

@@ -39,7 +39,7 @@ def test_compose_publishes_the_ports_of_the_local_stack(root: Path) -> None:
     services = yaml.safe_load((root / "docker-compose.yml").read_text())["services"]
     for kind in KINDS:
         [port] = services[kind.name]["ports"]
-        assert port.startswith(f"127.0.0.1:${{METL_{kind.name.upper()}_PORT:-{kind.preferred_ports[kind.name]}}}:")
+        assert port.startswith(f"127.0.0.1:${{METL_{kind.name.upper()}_PORT:-{kind.server.ports[kind.name]}}}:")
 
 
 def test_compose_accepts_its_file(root: Path) -> None:

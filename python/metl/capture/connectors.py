@@ -6,9 +6,8 @@ from urllib.parse import quote
 
 from metl.capture.causes import first_cause
 from metl.capture.plugin import CONVERTER_CLASS
+from metl.config import connect_url
 from metl.errors import BadInput, MetlError, PartFailed
-from metl.home import Home
-from metl.stack.connect import Connect
 from metl.util import rest
 from metl.util.nearest import nearest
 
@@ -19,11 +18,7 @@ POLL_INTERVAL = 0.2
 STATES = ("FAILED", "UNASSIGNED", "STOPPED", "PAUSED", "RESTARTING", "RUNNING")
 
 
-def address() -> str:
-    connect = Connect(Home.from_environment())
-    if not connect.is_elsewhere and not connect.port:
-        raise BadInput("There is no Kafka Connect yet. Start a local one with `metl up connect`, or set METL_CONNECT.")
-    return connect.address
+address = connect_url
 
 
 def request(method: str, address: str, body: object = None, timeout: float = REST_TIMEOUT) -> Any:

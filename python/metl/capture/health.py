@@ -14,6 +14,7 @@ from metl.capture.changes import publication_of, slot_of
 from metl.capture.names import captured, entries, named
 from metl.capture.publication import published
 from metl.capture.tables import capturable
+from metl.config import SOURCE_DSN
 
 SLOT = """
 select
@@ -107,7 +108,7 @@ def _problems(
                 f"{error}.",
                 "Put the right password where the connector finds it (its setting database.password), then: "
                 f"metl capture restart {name}. If it is only this machine that cannot log in, correct or set "
-                f"{source.VARIABLE}.",
+                f"{SOURCE_DSN}.",
             )
         except psycopg.Error as error:
             yield f"The source database failed: {error}.", f"Look at its log, then: metl capture restart {name}"

@@ -1,15 +1,14 @@
 """The database that a connector reads, as this machine reaches it."""
 
-import os
 import re
 from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from metl import config
 from metl.errors import MetlError
 
-VARIABLE = "METL_SOURCE_DSN"
 # ${file:<path>:<key>}, as Kafka's FileConfigProvider reads it.
 REFERENCE = re.compile(r"\$\{file:(?P<path>.+):(?P<key>[^:}]+)\}")
 CONNECT_TIMEOUT = 3
@@ -31,7 +30,7 @@ def connect(settings: dict[str, str]) -> psycopg.Connection:
         database, user = settings.get("database.dbname"), settings.get("database.user")
         where = f"{settings.get('database.hostname')}:{settings.get('database.port')}"
         who = (
-            f"Nobody can log in to database {database} by {VARIABLE}"
+            f"Nobody can log in to database {database} by {config.SOURCE_DSN}"
             if given
             else (f"{user} cannot log in to database {database} at {where}")
         )
@@ -40,11 +39,11 @@ def connect(settings: dict[str, str]) -> psycopg.Connection:
 
 def _given(settings: dict[str, str]) -> str | None:
     """METL_SOURCE_DSN if it names the connector's database. Its server may have another name here than there."""
-    given = os.environ.get(VARIABLE)
+    given = config.source_dsn()
     try:
         is_same = given and conninfo_to_dict(given).get("dbname") == settings.get("database.dbname")
     except psycopg.ProgrammingError:
-        raise NoLogin(f"{VARIABLE} is not an address that PostgreSQL can read") from None
+        raise NoLogin(f"{config.SOURCE_DSN} is not an address that PostgreSQL can read") from None
     return given if is_same else None
 
 

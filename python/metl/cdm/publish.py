@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metl import config
 from metl.cdm.schema import EntityVersion, json_schema
-from metl.errors import BadInput, MetlError
-from metl.home import Home
-from metl.registry.http import require_address
-from metl.stack.registry import Registry
+from metl.errors import MetlError
 from metl.util import rest
+from metl.util.urls import without_password
 
 GROUP = "metl.cdm"
 #: In the labels of a version: what it was made of.
@@ -28,12 +27,7 @@ class Published:
     different: list[EntityVersion]
 
 
-def address() -> str:
-    registry = Registry(Home.from_environment())
-    if not registry.is_elsewhere and not registry.port:
-        raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
-    require_address(registry.address)
-    return registry.address
+address = config.registry_url
 
 
 def publish(registry: str, versions: Sequence[EntityVersion]) -> Published:
@@ -62,9 +56,7 @@ def _known(registry: str) -> dict[tuple[str, str], str]:
             if offset >= page["count"] or not page["versions"]:
                 return found
         except (KeyError, TypeError):
-            raise MetlError(
-                f"{rest.without_password(registry)} does not answer as an Apicurio registry does."
-            ) from None
+            raise MetlError(f"{without_password(registry)} does not answer as an Apicurio registry does.") from None
 
 
 def _create(registry: str, version: EntityVersion) -> None:

@@ -18,11 +18,11 @@ from metl.capture.settings import postgres_source, signals
 from metl.capture.snapshots import BLOCKING, Scans, hears
 from metl.cli.capture_display import print_connectors, print_findings
 from metl.cli.source import without_secrets
+from metl.config import OWNER
 from metl.db.connection import address, connect
 from metl.errors import BadInput, Interrupted, MetlError
 from metl.home import Home
 from metl.stack import parts
-from metl.stack.postgres import OWNER
 from metl.streams import broker
 from metl.streams.operations import operation
 from metl.util.prompts import agree, why_option, yes_option

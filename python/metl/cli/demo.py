@@ -26,7 +26,7 @@ def demo(keep: bool) -> None:
     """
     home = Home(Home.from_environment().path / "demo")
     stack = parts(home)
-    elsewhere = [part.variable for part in stack if part.is_elsewhere]
+    elsewhere = [part.server.variable for part in stack if part.is_elsewhere]
     if elsewhere:
         raise BadInput(f"The demo runs on parts of its own, but {elsewhere[0]} names another. Unset it and try again.")
     supervisor.down(home, stack, report)

@@ -127,6 +127,6 @@ def env() -> None:
     home = Home.from_environment()
     for part in parts(home):
         if part.is_elsewhere or part.daemon.process():
-            click.echo(f"export {part.variable}={shlex.quote(part.address)}")
+            click.echo(f"export {part.server.variable}={shlex.quote(part.address)}")
         if isinstance(part, Postgres) and part.daemon.process():
             click.echo(f"export METL_JOB_DSN={shlex.quote(part.job_address)}")

@@ -8,17 +8,10 @@ import psycopg
 from psycopg import errors
 from psycopg.rows import dict_row
 
+from metl import config
 from metl.errors import BadInput, MetlError
-from metl.home import Home
-from metl.stack.postgres import Postgres
 
-
-def address() -> str:
-    """The DSN in METL_DSN, or else that of the local stack."""
-    postgres = Postgres(Home.from_environment())
-    if not postgres.is_elsewhere and not postgres.port:
-        raise BadInput("There is no database yet. Start a local one with `metl up postgres`, or set METL_DSN.")
-    return postgres.address
+address = config.database_dsn
 
 
 def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connection:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
+from metl import config
 from metl.errors import MetlError
 from metl.jvm import java
 from metl.util import process, resources
@@ -31,15 +32,9 @@ def configurations() -> list[str]:
     return [conf.attrib["name"] for conf in tree.iterfind("configurations/conf")]
 
 
-def cache() -> Path:
-    if "METL_CACHE" in os.environ:
-        return Path(os.environ["METL_CACHE"]).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "metl"
-
-
 def folder(configuration: str) -> Path:
     digest = hashlib.sha256(resources.path("ivy.xml").read_bytes()).hexdigest()[:12]
-    return cache() / digest / configuration
+    return config.cache_folder() / digest / configuration
 
 
 def damage(where: Path) -> str | None:
@@ -72,7 +67,7 @@ async def fetch(configuration: str, say: Callable[[str], None]) -> Path:
         await _fetch_anew(configuration, where)
     except OSError as error:
         raise MetlError(
-            f"The jars of {configuration} cannot be kept in {cache()}: {error.strerror}. "
+            f"The jars of {configuration} cannot be kept in {config.cache_folder()}: {error.strerror}. "
             "Set METL_CACHE to a folder you can write to, on a disk with half a gigabyte free."
         ) from None
     problem = damage(where)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from metl import config
 from metl.errors import MetlError
 from metl.jvm import jars, java
 from metl.util import process
@@ -30,13 +31,13 @@ class Jar:
         """The jar, compiled if it is not there: five seconds, once."""
         compiler = [jar.name.encode() for jar in jars.of_spark().glob("scala-compiler*.jar")]
         made_of = b"\0".join([*compiler, *(source.read_bytes() for source in self._sources())])
-        jar = jars.cache() / f"scala-{hashlib.sha256(made_of).hexdigest()[:12]}" / self.name
+        jar = config.cache_folder() / f"scala-{hashlib.sha256(made_of).hexdigest()[:12]}" / self.name
         if not jar.exists():
             try:
                 self.compile_into(jar)
             except OSError as error:
                 raise MetlError(
-                    f"{self.name} cannot be kept in {jars.cache()}: {error.strerror}. "
+                    f"{self.name} cannot be kept in {config.cache_folder()}: {error.strerror}. "
                     "Set METL_CACHE to a folder you can write to."
                 ) from None
         return jar

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
-from metl.errors import BadInput
-from metl.util.rest import RestError, without_password
+from metl import config
+from metl.util.rest import RestError
 
 #: Seconds before each further try. The first is at once: the other side may have closed a connection that was idle.
 PAUSES = (0.0, 0.2, 0.6, 1.5)
@@ -32,24 +32,11 @@ class Refused(RestError):
         self.body = body
 
 
-def require_address(address: str) -> None:
-    """Raises if nothing could ever answer there."""
-    try:
-        url = urlsplit(address)
-        is_valid = url.scheme in ("http", "https") and url.hostname and url.port != 0 and " " not in address
-    except ValueError:
-        is_valid = False
-    if not is_valid:
-        raise BadInput(
-            f"{without_password(address)!r} is not the address of a registry. Set METL_REGISTRY to http://host:port."
-        )
-
-
 class Http:
     """Safe to use from several threads: as many connections as there ever were requests at once."""
 
     def __init__(self, address: str, stop: threading.Event | None = None) -> None:
-        require_address(address)
+        config.require_registry_url(address)
         self._url = urlsplit(address)
         self._stop = stop or threading.Event()
         self._idle: collections.deque[http.client.HTTPConnection] = collections.deque()

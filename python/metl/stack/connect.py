@@ -5,14 +5,13 @@ import shutil
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
+from metl import config
 from metl.capture import plugin
+from metl.config import OWNER
 from metl.home import write_private
 from metl.jvm import jars, java
-from metl.stack.kafka import Kafka
 from metl.stack.part import Part, Say
-from metl.stack.postgres import OWNER
 from metl.util import rest
 from metl.util.properties import write_properties
 
@@ -24,13 +23,8 @@ io.apicurio.registry.utils.converter.AvroConverter
 
 class Connect(Part):
     name = "connect"
-    variable = "METL_CONNECT"
-    preferred_ports: ClassVar = {"connect": 8083}
+    server = config.CONNECT
     needs = ("kafka",)
-
-    @property
-    def local_address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
 
     def require(self) -> None:
         java.machine_java()
@@ -100,7 +94,7 @@ class Connect(Part):
         # Distributed mode although there is one worker: it keeps connectors and offsets in Kafka,
         # so that they survive a kill -9.
         return f"""\
-bootstrap.servers={Kafka(self.home).address}
+bootstrap.servers={config.KAFKA.address(self.home)}
 group.id=metl-connect
 config.storage.topic=metl.connect.configs
 config.storage.replication.factor=1

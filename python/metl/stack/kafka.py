@@ -4,11 +4,12 @@ import base64
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from metl import config
 from metl.jvm import jars, java
 from metl.stack.part import Part, Say
 from metl.util import process
@@ -17,12 +18,7 @@ from metl.util.properties import write_properties
 
 class Kafka(Part):
     name = "kafka"
-    variable = "METL_KAFKA"
-    preferred_ports: ClassVar = {"kafka": 9092, "kafka_controller": 9093}
-
-    @property
-    def local_address(self) -> str:
-        return f"127.0.0.1:{self.port}"
+    server = config.KAFKA
 
     def require(self) -> None:
         java.machine_java()

@@ -1,25 +1,23 @@
 """What a part of the stack has to say about itself. Adding a part is adding one such class."""
 
-import os
 import signal
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
 
+from metl import config
 from metl.home import Home
 from metl.stack.daemon import Daemon
-from metl.util import rest
+from metl.util.urls import without_password
 
 Say = Callable[[str], None]
 
 
 class Part(ABC):
     name: ClassVar[str]
-    #: The environment variable with the address of one that runs elsewhere.
-    variable: ClassVar[str]
-    #: The ports it takes when they are free, its own first; docker-compose.yml publishes that one too.
-    preferred_ports: ClassVar[dict[str, int]]
+    #: Where clients look for it.
+    server: ClassVar[config.Server]
     #: Parts without which it does not start.
     needs: ClassVar[tuple[str, ...]] = ()
     stop_signal: ClassVar[signal.Signals] = signal.SIGTERM
@@ -31,26 +29,19 @@ class Part(ABC):
 
     @property
     def is_elsewhere(self) -> bool:
-        """Whether the environment names another one. `eval "$(metl env)"` names this one, which is none."""
-        given = os.environ.get(self.variable)
-        return bool(given) and given != self.local_address
+        return self.server.is_elsewhere(self.home)
 
     @property
     def address(self) -> str:
-        """Where clients find it: as given by the environment, or else here."""
-        return (os.environ.get(self.variable) or self.local_address).rstrip("/")
+        return self.server.address(self.home)
 
     @property
     def port(self) -> int:
         return self.home.port(self.name)
 
-    def choose_ports(self) -> None:
-        for name, preferred in self.preferred_ports.items():
-            self.home.choose_port(name, preferred)
-
     @property
-    @abstractmethod
-    def local_address(self) -> str: ...
+    def local_address(self) -> str:
+        return self.server.local(self.home)
 
     def require(self) -> None:  # noqa: B027, most parts bring what they need
         """Raises if this machine lacks something, before anything is started."""
@@ -76,4 +67,4 @@ class Part(ABC):
 
     def shown_address(self) -> str:
         """The address without its password."""
-        return rest.without_password(self.address)
+        return without_password(self.address)

@@ -10,21 +10,19 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
 import psutil
 import psycopg
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import conninfo_to_dict
 
+from metl import config
+from metl.config import MAPPER, OWNER
 from metl.errors import BadInput, PartFailed
 from metl.home import write_private
 from metl.stack.part import Part, Say
 from metl.util import process, resources
 
 ADMIN = "postgres"
-OWNER = "metl_owner"
-MAPPER = "metl_mapper"
-DATABASE = "metl"
 NOBODY = 65_534
 ORPHAN_PATIENCE = 10.0
 # In a user namespace root has another number and keeps its files. Where those are forbidden, as in
@@ -35,8 +33,7 @@ AS_NOBODY = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-group
 
 class Postgres(Part):
     name = "postgres"
-    variable = "METL_DSN"
-    preferred_ports: ClassVar = {"postgres": 5432}
+    server = config.DATABASE
     # "Fast": sessions are ended, nothing is lost. SIGTERM would wait for every client to leave.
     stop_signal = signal.SIGINT
 
@@ -45,20 +42,11 @@ class Postgres(Part):
         return self.folder / "data"
 
     @property
-    def local_address(self) -> str:
-        return self.dsn(OWNER, DATABASE)
-
-    @property
     def job_address(self) -> str:
-        """What jobs log in with: METL_JOB_DSN, or else METL_DSN if that is elsewhere, or else a role of their own."""
-        given = os.environ.get("METL_JOB_DSN")
-        return given or (self.address if self.is_elsewhere else self.dsn(MAPPER, DATABASE))
+        return config.job_dsn_in(self.home)
 
     def dsn(self, user: str, database: str) -> str:
-        """Names the password's file instead of holding the password."""
-        return make_conninfo(
-            host="127.0.0.1", port=self.port, dbname=database, user=user, passfile=str(self.home.path / "pgpass")
-        )
+        return config.local_dsn(self.home, user, database)
 
     def shown_address(self) -> str:
         try:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar
 
+from metl import config
 from metl.jvm import jars, java
 from metl.stack.part import Part, Say
 from metl.util import rest
@@ -11,12 +11,7 @@ from metl.util import rest
 
 class Registry(Part):
     name = "registry"
-    variable = "METL_REGISTRY"
-    preferred_ports: ClassVar = {"registry": 8080, "registry_management": 9000}
-
-    @property
-    def local_address(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+    server = config.REGISTRY
 
     async def prepare(self, say: Say) -> None:
         await jars.fetch("registry", say)

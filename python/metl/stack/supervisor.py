@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import psutil
 
+from metl import config
 from metl.errors import PartFailed
 from metl.home import Home, is_free
 from metl.stack.part import Part
@@ -91,14 +92,14 @@ async def _bring_all_up(
 
 async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Part], report: Report) -> None:
     if part.is_elsewhere:
-        report(part.name, f"runs elsewhere ({part.variable}), checking it")
+        report(part.name, f"runs elsewhere ({part.server.variable}), checking it")
         await _check_elsewhere(part)
         report(part.name, "answers")
         return
     child = None
     begun = time.monotonic()
     if part.daemon.process() is None:
-        part.choose_ports()
+        config.choose_ports(part.home, part.server)
         await _prepare(part, report)
         for need in needs:
             await need.wait()
@@ -123,14 +124,14 @@ async def _check_elsewhere(part: Part) -> None:
         await asyncio.to_thread(part.check)
     except Exception as error:
         raise PartFailed(
-            f"{part.name} does not answer at {part.shown_address()} ({part.variable}): {error}. "
-            f"Correct {part.variable}, or unset it to use a local one."
+            f"{part.name} does not answer at {part.shown_address()} ({part.server.variable}): {error}. "
+            f"Correct {part.server.variable}, or unset it to use a local one."
         ) from None
 
 
 async def _await_free_ports(part: Part) -> None:
     """What a killed part left behind needs a moment to let go of its port."""
-    for name in part.preferred_ports:
+    for name in part.server.ports:
         port = part.home.port(name)
         end = time.monotonic() + PORT_PATIENCE
         while not is_free(port):

@@ -1,7 +1,6 @@
 """Kafka's client for METL's own commands, set up by the same file of properties as that of Spark's."""
 
 import contextlib
-import os
 import re
 import socket
 from collections.abc import Collection
@@ -13,9 +12,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.cimpl import NewTopic
 
+from metl import config
 from metl.errors import BadInput, MetlError
-from metl.home import Home
-from metl.stack.kafka import Kafka
 from metl.streams.client_options import read_kafka_options
 
 TIMEOUT = 15.0
@@ -31,19 +29,16 @@ JAVA_ONLY = ("ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.passwor
 JAAS = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
-def address() -> str:
-    kafka = Kafka(Home.from_environment())
-    if not kafka.is_elsewhere and not kafka.port:
-        raise BadInput("There is no Kafka yet. Start a local one with `metl up kafka`, or set METL_KAFKA.")
-    return kafka.address
+address = config.kafka_servers
 
 
 def named(servers: str) -> str:
     """An address with where it was said, so that it can be mended there."""
-    kafka = Kafka(Home.from_environment())
-    if (os.environ.get(kafka.variable) or "").rstrip("/") == servers:
+    kafka = config.KAFKA
+    if kafka.given() == servers:
         return f"{kafka.variable}={servers}"
-    return f"{servers} of the local stack (`metl up kafka`)" if servers == kafka.local_address else f"--kafka {servers}"
+    is_local = servers == kafka.local(config.home())
+    return f"{servers} of the local stack (`metl up kafka`)" if is_local else f"--kafka {servers}"
 
 
 def silent(servers: str, why: str) -> MetlError:
@@ -75,12 +70,12 @@ def require(servers: str, *, is_plain: bool) -> None:
             raise silent(servers, "what listens there does not speak Kafka's protocol") from None
 
 
-def settings(config: str | None = None, **more: Any) -> dict[str, Any]:
-    """What every client here is made with; `config` is the file of --kafka-config."""
+def settings(config_file: str | None = None, **more: Any) -> dict[str, Any]:
+    """What every client here is made with; `config_file` is that of --kafka-config."""
     return {
-        "bootstrap.servers": address(),
+        "bootstrap.servers": config.kafka_servers(),
         "log_level": 0,
-        **_translated(read_kafka_options(config, ())),
+        **_translated(read_kafka_options(config_file or config.kafka_config(), ())),
         **more,
     }
 
@@ -112,7 +107,7 @@ def topics(client: Any) -> dict[str, list[int]]:
     try:
         found = client.list_topics(timeout=TIMEOUT).topics
     except KafkaException as error:
-        raise silent(address(), error.args[0].str()) from None
+        raise silent(config.kafka_servers(), error.args[0].str()) from None
     return {name: sorted(topic.partitions) for name, topic in found.items() if topic.error is None}
 
 

@@ -2,12 +2,12 @@
 
 import http.client
 import json
-import re
 import urllib.error
 import urllib.request
 from typing import Any
 
 from metl.errors import MetlError
+from metl.util.urls import without_password
 
 
 class RestError(MetlError):
@@ -37,8 +37,3 @@ def request(method: str, url: str, body: object = None, timeout: float = 10) -> 
         return json.loads(text) if text else None
     except ValueError:
         raise RestError(f"{method} {without_password(url)} did not answer with JSON: {text[:200]!r}") from None
-
-
-def without_password(url: str) -> str:
-    """For messages: http://user:secret@host/path as http://host/path."""
-    return re.sub(r"(?<=//)[^/]*@", "", url)

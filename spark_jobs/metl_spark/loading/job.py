@@ -13,10 +13,9 @@ from functools import partial
 import click
 from pyspark.sql import SparkSession
 
+from metl import config
 from metl.db.connection import snapshot
 from metl.errors import BadInput
-from metl.home import Home
-from metl.stack.postgres import Postgres
 from metl.streams.client_options import read_kafka_options
 from metl.streams.operations import operation
 from metl.util.prompts import agree
@@ -27,7 +26,7 @@ from metl_spark.loading.preview import show
 from metl_spark.loading.progress import Progress
 from metl_spark.mapping.job import start
 from metl_spark.runtime import kafka
-from metl_spark.runtime.control import Control, job_address, variable
+from metl_spark.runtime.control import Control
 from metl_spark.runtime.failures import in_a_sentence
 from metl_spark.runtime.progress import from_spark
 from metl_spark.runtime.session import session
@@ -125,7 +124,7 @@ def main(
         with in_a_sentence(), session(settings, bulk=True) as spark, Client(spark, settings) as client:
             show(counts(client, resolved(client, settings, starting, until)))
         return
-    with snapshot(job_address(), variable()) as connection:
+    with snapshot(config.job_dsn(), config.job_variable()) as connection:
         known = earlier(connection, settings, starting, until)
     if not is_limited:
         instance = str(uuid.uuid4())
@@ -174,5 +173,4 @@ def load_chosen(
 
 def _recorder() -> str:
     """Who is recorded: whoever METL_DSN names; on a cluster there may be nobody but the job."""
-    postgres = Postgres(Home.from_environment())
-    return postgres.address if postgres.is_elsewhere or postgres.port else postgres.job_address
+    return config.DATABASE.find() or config.job_dsn()

@@ -12,10 +12,9 @@ from urllib.parse import quote
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+from metl import config
 from metl.db.connection import connect
 from metl.errors import BadInput, MetlError
-from metl.home import Home
-from metl.stack.postgres import Postgres
 from metl.util import signals
 from metl_spark.runtime.settings import Settings
 
@@ -42,7 +41,7 @@ class Control:
         self._connection: psycopg.Connection | None = None
         self._unsent: list[tuple[int, dict[str, Any]]] = []
         self._reported: tuple[str, str | None] = ("starting", None)
-        self._variable = variable()
+        self._variable = config.job_variable()
         self.jdbc: dict[str, str] = {}
 
     @classmethod
@@ -50,7 +49,7 @@ class Control:
     def open(cls, settings: Settings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
         """Refuses to start where the job cannot work."""
         _require_folder(settings)
-        control = cls(job_address(), settings, instance)
+        control = cls(config.job_dsn(), settings, instance)
         control._connect()
         try:
             if needs_marts:
@@ -170,18 +169,6 @@ class Control:
             return None
         except psycopg.Error as error:
             raise _explained(error) from None
-
-
-def variable() -> str:
-    """Where somebody says what jobs log in with."""
-    return "METL_JOB_DSN" if "METL_JOB_DSN" in os.environ else "METL_DSN"
-
-
-def job_address() -> str:
-    postgres = Postgres(Home.from_environment())
-    if not postgres.is_elsewhere and not os.environ.get("METL_JOB_DSN") and not postgres.port:
-        raise BadInput("There is no database. Set METL_JOB_DSN or METL_DSN, or start a local one: metl up")
-    return postgres.job_address
 
 
 def _require_folder(settings: Settings) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
+from metl import config
 from metl.errors import BadInput
 from metl.jvm import jars
 from metl.jvm.spark import local_session
@@ -20,7 +21,6 @@ from metl_spark.runtime.settings import Settings, is_submitted
 
 # Threads, not cores: in real time each partition keeps one to itself.
 LOCAL_SLOTS = 1000
-LOG = "METL_SPARK_LOG"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 SQL = {
@@ -88,7 +88,7 @@ def _unheard() -> Iterator[None]:
 @contextlib.contextmanager
 def _unseen() -> Iterator[None]:
     """Spark's JVM, started in here, greets nobody with its warnings, unless its log is asked for."""
-    if LOG in os.environ:
+    if config.spark_log_level():
         yield
         return
     terminal = os.dup(2)
@@ -148,7 +148,7 @@ def session(settings: Settings, *, bulk: bool = False) -> Iterator[SparkSession]
         # The client of its JVM tells every call that fails, with a traceback; mapper.supervise does it in a sentence.
         logging.disable()
         # Spark tells each failure with hundreds of lines, also that of being told to stop. Ours says it in one.
-        spark.sparkContext.setLogLevel(os.environ.get(LOG, "OFF"))
+        spark.sparkContext.setLogLevel(config.spark_log_level() or "OFF")
     for name, value in {
         **(BULK_SQL if bulk else SQL),
         **(LOCAL_CHECKPOINT if settings.local_checkpoint else {}),
