@@ -24,24 +24,24 @@ from metl.db.connection import autocommit
 from metl.db.install import install
 from metl.home import Home
 from metl.registry.apicurio import API, Apicurio
-from metl.registry.http import Http
 from metl.registry.schemas import read
 from metl.registry.store import Books
 from metl.registry.sync import Sync
 from metl.stack import parts, supervisor
 from metl.util import signals
+from metl.util.http import Client
 from metl.util.terminal import console
 
 THREADS = 4
 LOOKS = 20
 
 
-class Counting(Http):
+class Counting(Client):
     asked = 0
 
-    def _once(self, *words: Any) -> Any:
+    def _send(self, method: str, url: str, body: bytes | None) -> bytes:
         self.asked += 1
-        return super()._once(*words)
+        return super()._send(method, url, body)
 
 
 @contextlib.contextmanager
@@ -153,7 +153,7 @@ def registered_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple
     return time.monotonic() - began, http.asked, done
 
 
-def _versions(http: Http, artifact: str) -> list[dict[str, Any]]:
+def _versions(http: Client, artifact: str) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = http.json(
         *API, "groups", "default", "artifacts", artifact, "versions", limit=1000, orderby="globalId"
     )["versions"]

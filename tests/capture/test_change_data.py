@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from metl.util import rest
+from metl.util import http
 from tests import topics
 from tests.connectors import capturing
 from tests.parts import Source
@@ -65,11 +65,11 @@ def value(message: Any) -> Any:
 
 
 def versions(registry: str, topic: str) -> dict[str, int]:
-    found = rest.request("GET", f"{registry}/apis/registry/v3/groups/default/artifacts/{topic}-value/versions")
+    found = http.request("GET", f"{registry}/apis/registry/v3/groups/default/artifacts/{topic}-value/versions")
     return {version["version"]: version["globalId"] for version in found["versions"]}
 
 
 def fields_of(registry: str, global_id: int) -> list[str]:
-    schema = rest.request("GET", f"{registry}/apis/registry/v3/ids/globalIds/{global_id}")
+    schema = http.request("GET", f"{registry}/apis/registry/v3/ids/globalIds/{global_id}")
     [after] = [field for field in schema["fields"] if field["field"] == "after"]
     return [field["field"] for field in after["fields"]]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from metl.util import rest
+from metl.util import http
 from tests import topics
 from tests.connectors import capturing
 from tests.live.conftest import session as session
@@ -129,7 +129,7 @@ def test_every_mapped_message_is_as_the_published_schema_says(
 
 def add_schema_version(model: Model, registry: str, topic: str, global_id: int) -> dict[str, str]:
     """As Debezium describes the table; the generalized type of each column."""
-    schema = rest.request("GET", f"{registry}/apis/registry/v3/ids/globalIds/{global_id}")
+    schema = http.request("GET", f"{registry}/apis/registry/v3/ids/globalIds/{global_id}")
     [after] = [field for field in schema["fields"] if field["field"] == "after"]
     columns = [{"name": field["field"], "type": field.get("name") or field["type"]} for field in after["fields"]]
     model.call("add_schema_version", topic, 1, columns, {"global_id": global_id})
@@ -140,4 +140,4 @@ def add_schema_version(model: Model, registry: str, topic: str, global_id: int) 
 
 def artifact(registry: str, entity: str) -> Any:
     where = f"{registry}/apis/registry/v3/groups/metl.cdm/artifacts/cdm.{entity}-value/versions/1/content"
-    return rest.request("GET", where)
+    return http.request("GET", where)

@@ -16,7 +16,7 @@ import pytest
 from metl.cdm import publish
 from metl.cdm.files import Attribute
 from metl.cdm.schema import VALUES, EntityVersion, json_schema
-from metl.util import rest
+from metl.util import http
 from tests.model.conftest import Model, attributes
 from tests.model.test_cdm import gate as gate
 
@@ -43,7 +43,7 @@ def artifact(registry: str, entity: str) -> str:
 
 def versions(registry: str, entity: str) -> list[str]:
     """As they came."""
-    found = rest.request("GET", f"{artifact(registry, entity)}/versions?orderby=globalId")
+    found = http.request("GET", f"{artifact(registry, entity)}/versions?orderby=globalId")
     return [each["version"] for each in found["versions"]]
 
 
@@ -55,9 +55,9 @@ def test_versions_are_published_when_they_are_applied(published: Model, registry
     assert published.said("cdm", "publish") == f"Published to the registry: {entity} 3.\n"
     published.said("cdm", "apply", published.file(yaml_of(entity, "mail", "phone")))
     assert versions(registry, entity) == ["1", "3", "4"]
-    assert rest.request("GET", artifact(registry, entity))["artifactType"] == "JSON"
+    assert http.request("GET", artifact(registry, entity))["artifactType"] == "JSON"
 
-    schema = rest.request("GET", f"{artifact(registry, entity)}/versions/1/content")
+    schema = http.request("GET", f"{artifact(registry, entity)}/versions/1/content")
     assert (schema["title"], schema["description"]) == (entity, "Somebody")
     assert schema["definitions"]["values"]["properties"] == {
         "mail": {"type": "string", "description": "The mail", "x-metl-type": "string", "x-metl-optional": False}
@@ -75,13 +75,13 @@ def test_a_reader_may_publish(published: Model, registry: str, entity: str) -> N
 def test_the_registry_finds_the_schemas_valid(published: Model, registry: str, entity: str) -> None:
     rules = f"{registry}/apis/registry/v3/groups/metl.cdm/rules"
     published.said("cdm", "apply", published.file(yaml_of(entity, "mail")))
-    rest.request("POST", rules, {"ruleType": "VALIDITY", "config": "FULL"})
+    http.request("POST", rules, {"ruleType": "VALIDITY", "config": "FULL"})
     try:
         every = [{"name": f"the {kind}", "type": kind} for kind in VALUES]
         published.call("add_entity_version", entity, 2, every)
         published.said("cdm", "publish")
     finally:
-        rest.request("DELETE", rules)
+        http.request("DELETE", rules)
     assert versions(registry, entity) == ["1", "2"]
 
 
@@ -105,7 +105,7 @@ def test_something_else_in_the_registry_is_left_and_named(published: Model, regi
     assert result.exit_code == 1
     sentence = "The registry has something else under the same name and version, which was left as it is: "
     assert f"{sentence}cdm.{entity}-value 1." in result.stderr
-    schema = rest.request("GET", f"{artifact(registry, entity)}/versions/1/content")
+    schema = http.request("GET", f"{artifact(registry, entity)}/versions/1/content")
     assert list(schema["definitions"]["values"]["properties"]) == ["fax"]
 
 

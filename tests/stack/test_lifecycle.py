@@ -20,7 +20,7 @@ from metl.capture.publication import publish
 from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack.postgres import ADMIN, Postgres
-from metl.util import rest
+from metl.util import http
 from tests import topics
 from tests.stack.conftest import Metl, listening
 
@@ -108,7 +108,7 @@ def captured(addresses: dict[str, str], count: int) -> list[int]:
 
 
 def artifacts(addresses: dict[str, str]) -> set[str]:
-    found = rest.request("GET", f"{addresses['METL_REGISTRY']}/apis/registry/v3/search/artifacts")
+    found = http.request("GET", f"{addresses['METL_REGISTRY']}/apis/registry/v3/search/artifacts")
     return {artifact["artifactId"] for artifact in found["artifacts"]}
 
 

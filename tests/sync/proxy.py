@@ -1,5 +1,6 @@
-"""A real HTTP server between METL and the registry: it counts, and cuts or refuses what it is told to."""
+"""A real HTTP server between METL and the registry: it counts, asks for credentials, and cuts or refuses answers."""
 
+import base64
 import contextlib
 import http.client
 import json
@@ -17,6 +18,8 @@ Fault = Callable[[str], int | str | None]
 class Proxy:
     registry: str
     fault: Fault = lambda path: None
+    #: user:password that it asks for; None: nothing.
+    credentials: str | None = None
     paths: list[str] = field(default_factory=list)
     port: int = 0
     _server: ThreadingHTTPServer | None = None
@@ -43,8 +46,8 @@ class Proxy:
 
 
 @contextlib.contextmanager
-def proxy(registry: str) -> Iterator[Proxy]:
-    between = Proxy(registry)
+def proxy(registry: str, credentials: str | None = None) -> Iterator[Proxy]:
+    between = Proxy(registry, credentials=credentials)
     between.start()
     try:
         yield between
@@ -58,11 +61,19 @@ def _handler(between: Proxy) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
+        def do_POST(self) -> None:
+            self.do_GET()
+
         def do_GET(self) -> None:
             if self.server is not between._server:
                 self.close_connection = True
                 return None
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             between.paths.append(self.path)
+            if between.credentials is not None:
+                wanted = f"Basic {base64.b64encode(between.credentials.encode()).decode()}"
+                if self.headers.get("Authorization") != wanted:
+                    return self._answer(401, {"WWW-Authenticate": "Basic"}, b"who are you?")
             fault = between.fault(self.path)
             if isinstance(fault, int):
                 return self._answer(fault, {}, b"not now")
@@ -70,7 +81,8 @@ def _handler(between: Proxy) -> type[BaseHTTPRequestHandler]:
                 return self._answer(200, {"Content-Type": "application/json"}, json.dumps(own).encode())
             connection = http.client.HTTPConnection(str(target.hostname), target.port, timeout=30)
             with contextlib.closing(connection):
-                connection.request("GET", self.path)
+                given = {name: self.headers[name] for name in ("Content-Type",) if name in self.headers}
+                connection.request(self.command, self.path, sent or None, given)
                 answer = connection.getresponse()
                 body = answer.read()
             headers = {name: answer.headers[name] for name in ("Content-Type",) if name in answer.headers}

@@ -9,7 +9,7 @@ import psycopg
 from click.testing import CliRunner, Result
 
 from metl.cli import main
-from metl.util import rest
+from metl.util import http
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Shelf:
         """A new version, of a new artifact if need be; returns its global id."""
         text = schema if isinstance(schema, str) else json.dumps(schema)
         content = {"content": text, "contentType": "application/json", "references": version.pop("references", [])}
-        made = rest.request(
+        made = http.request(
             "POST",
             f"{self.artifacts}?ifExists=CREATE_VERSION",
             {"artifactId": artifact, "artifactType": kind, "firstVersion": {"content": content, **version}},
@@ -41,11 +41,11 @@ class Shelf:
 
     def set_state(self, artifact: str, version: int | str, state: str) -> None:
         url = f"{self.artifacts}/{quote(artifact, safe='')}/versions/{version}/state"
-        rest.request("PUT", url, {"state": state}, timeout=30)
+        http.request("PUT", url, {"state": state}, timeout=30)
 
     def delete(self, artifact: str, version: int | str | None = None) -> None:
         what = quote(artifact, safe="") + (f"/versions/{version}" if version else "")
-        rest.request("DELETE", f"{self.artifacts}/{what}", timeout=30)
+        http.request("DELETE", f"{self.artifacts}/{what}", timeout=30)
 
 
 def envelope(*columns: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 
-from metl.util import rest
+from metl.util import http
 from tests.sync.proxy import Proxy
 from tests.sync.shelf import Matrix
 
@@ -27,11 +27,11 @@ class Subjects:
         subject = f"{self.prefix}.{name}-value"
         self.made.append(subject)
         body = {"schema": json.dumps(schema), **others}
-        return int(rest.request("POST", f"{self.address}/subjects/{subject}/versions", body, timeout=30)["id"])
+        return int(http.request("POST", f"{self.address}/subjects/{subject}/versions", body, timeout=30)["id"])
 
     def delete(self, name: str, version: str = "") -> None:
         path = f"/versions/{version}" if version else ""
-        rest.request("DELETE", f"{self.address}/subjects/{self.prefix}.{name}-value{path}", timeout=30)
+        http.request("DELETE", f"{self.address}/subjects/{self.prefix}.{name}-value{path}", timeout=30)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def subjects(registry: str) -> Iterator[Subjects]:
     # What refers to others goes first.
     for subject in dict.fromkeys(reversed(made.made)):
         for permanent in ("false", "true"):
-            rest.request("DELETE", f"{made.address}/subjects/{subject}?permanent={permanent}", timeout=30)
+            http.request("DELETE", f"{made.address}/subjects/{subject}?permanent={permanent}", timeout=30)
 
 
 @pytest.fixture
@@ -103,9 +103,9 @@ class Gateway(Proxy):
         api = f"{self.registry}/apis/ccompat/v7/subjects"
         asked = {name: int(value) for name, value in parse_qsl(url.query)}
         listed = [
-            rest.request("GET", f"{api}/{subject}/versions/{version}", timeout=30)
-            for subject in sorted(rest.request("GET", api, timeout=30))
-            for version in rest.request("GET", f"{api}/{subject}/versions", timeout=30)
+            http.request("GET", f"{api}/{subject}/versions/{version}", timeout=30)
+            for subject in sorted(http.request("GET", api, timeout=30))
+            for version in http.request("GET", f"{api}/{subject}/versions", timeout=30)
         ]
         return listed[asked["offset"] : asked["offset"] + asked["limit"]]
 

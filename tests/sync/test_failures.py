@@ -6,7 +6,7 @@ import pytest
 
 from metl.db.connection import autocommit
 from metl.registry.apicurio import Apicurio
-from metl.registry.http import Http
+from metl.registry.client import registry_client
 from metl.registry.store import Books
 from metl.registry.sync import Sync
 from tests.sync.proxy import Proxy, proxy
@@ -155,7 +155,7 @@ def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: 
     came: list[str] = []
     with autocommit(matrix.dsn) as connection:
         sync = Sync(
-            *(Apicurio(Http(between.address)), Books(connection, "apicurio"), matrix.groups),
+            *(Apicurio(registry_client(between.address)), Books(connection, "apicurio"), matrix.groups),
             *(lambda event: came.append(f"{event['schema']} {event['version']}"), lambda _done, _total: None),
         )
         sync.run(again=False)

@@ -8,7 +8,7 @@ from metl.capture.causes import first_cause
 from metl.capture.plugin import CONVERTER_CLASS
 from metl.config import connect_url
 from metl.errors import BadInput, MetlError, PartFailed
-from metl.util import rest
+from metl.util import http
 from metl.util.nearest import nearest
 
 RUNNING_TIMEOUT = 60.0
@@ -26,8 +26,8 @@ def request(method: str, address: str, body: object = None, timeout: float = RES
     end = time.monotonic() + timeout
     while True:
         try:
-            return rest.request(method, address, body, timeout)
-        except rest.RestError as error:
+            return http.request(method, address, body, timeout)
+        except http.RestError as error:
             if error.status is None:
                 raise PartFailed(
                     f"Kafka Connect does not answer: {error}. Is METL_CONNECT right, or the local one up "
@@ -55,7 +55,7 @@ def find_config(connect: str, name: str) -> dict[str, str] | None:
     """The settings of a connector, if it is there."""
     try:
         found: dict[str, str] = request("GET", url(connect, name, "config"))
-    except rest.RestError as error:
+    except http.RestError as error:
         if error.status == 404:
             return None
         raise
@@ -79,7 +79,7 @@ def create(connect: str, name: str, settings: dict[str, str]) -> None:
 def put(connect: str, name: str, settings: dict[str, str]) -> None:
     try:
         request("PUT", url(connect, name, "config"), settings)
-    except rest.RestError as error:
+    except http.RestError as error:
         if error.status == 500:
             # Kafka Connect fails to say what Debezium said when it tried the address.
             raise BadInput(
@@ -108,7 +108,7 @@ def await_running(connect: str, name: str) -> None:
 def status(connect: str, name: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = request("GET", url(connect, name, "status"))
-    except rest.RestError as error:
+    except http.RestError as error:
         # Not known yet.
         if error.status == 404:
             return {"connector": {"state": "UNASSIGNED"}, "tasks": []}
@@ -164,7 +164,7 @@ def forget_offsets(connect: str, name: str) -> None:
         try:
             request("DELETE", url(connect, name, "offsets"))
             return
-        except rest.RestError as error:
+        except http.RestError as error:
             # A task that is about to stop.
             if error.status not in (400, 500) or time.monotonic() > end:
                 raise

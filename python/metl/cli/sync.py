@@ -19,8 +19,8 @@ from metl.errors import BadInput
 from metl.home import Home
 from metl.registry import messages as telling
 from metl.registry.apicurio import Apicurio
+from metl.registry.client import registry_client
 from metl.registry.confluent import Confluent
-from metl.registry.http import Http
 from metl.registry.listing import Registry
 from metl.registry.store import Books, Event
 from metl.registry.sync import Sync
@@ -130,8 +130,8 @@ def _registry(kind: str, stop: threading.Event) -> Registry:
         raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
     if kind == "apicurio":
         # Its documentation names the address of its API.
-        return Apicurio(Http(part.address.removesuffix("/apis/registry/v3"), stop))
-    return Confluent(Http(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
+        return Apicurio(registry_client(part.address.removesuffix("/apis/registry/v3"), stop))
+    return Confluent(registry_client(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
 
 
 def _watch(prepare: Callable[[Books], Sync], name: str, stop: threading.Event, out: "_Output") -> None:

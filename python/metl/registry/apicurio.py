@@ -6,8 +6,8 @@ from functools import cached_property
 from typing import Any
 
 from metl.registry.attributes import Unreadable
-from metl.registry.http import Http, Refused
 from metl.registry.listing import Content, Garbled, Reading, Version
+from metl.util.http import Client, Refused
 
 API = ("apis", "registry", "v3")
 #: It gives no more at once, whatever is asked for.
@@ -19,7 +19,7 @@ LEGACY_IDS = "apicurio.ccompat.legacy-id-mode.enabled"
 
 
 class Apicurio:
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: Client) -> None:
         self._http = http
 
     def everything(self, group: str | None) -> Reading:

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
-from metl.registry.http import Http, Refused
 from metl.registry.listing import Content, Garbled, Reading, Version
+from metl.util.http import Client, Refused
 
 PAGE = 1000
 THREADS = 4
@@ -19,7 +19,7 @@ MOST = 1000
 class Confluent:
     """A context is what Apicurio calls a group; without one it is called `default` here as there."""
 
-    def __init__(self, http: Http) -> None:
+    def __init__(self, http: Client) -> None:
         self._http = http
 
     def everything(self, group: str | None) -> Reading:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from metl.util.rest import RestError
+from metl.util.http import RestError
 
 Key = tuple[str, str, str]
 

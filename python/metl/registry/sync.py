@@ -13,11 +13,10 @@ import psycopg
 
 from metl.errors import MetlError
 from metl.registry.attributes import Unreadable
-from metl.registry.http import Refused, Stopped
 from metl.registry.listing import Garbled, Key, Reading, Registry, Version
 from metl.registry.schemas import read
 from metl.registry.store import Books, Event, Known, Task
-from metl.util.rest import RestError
+from metl.util.http import Aborted, Refused, RestError
 
 THREADS = 4
 #: How many contents are read before it is their turn.
@@ -253,7 +252,7 @@ class Sync:
 
     def _go_on(self) -> None:
         if self.stop.is_set():
-            raise Stopped
+            raise Aborted
 
 
 def _printable(error: Exception) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from metl.db.connection import autocommit
 from metl.errors import MetlError
-from metl.registry.http import Stopped
 from metl.registry.store import Books
 from metl.registry.sync import Sync
+from metl.util.http import Aborted
 
 EVERY = 1.0
 #: The longest pause while something is away.
@@ -44,7 +44,7 @@ class Watch:
                 with autocommit(self._dsn) as connection:
                     self._go_on(Books(connection, self._name))
                 pause = EVERY
-            except Stopped:
+            except Aborted:
                 return
             except MetlError as error:
                 self._tell(str(error))

@@ -12,7 +12,7 @@ from metl.config import OWNER
 from metl.home import write_private
 from metl.jvm import jars, java
 from metl.stack.part import Part, Say
-from metl.util import rest
+from metl.util import http
 from metl.util.properties import write_properties
 
 CONVERTERS = """\
@@ -56,7 +56,7 @@ class Connect(Part):
 
     def check(self) -> None:
         # Answers only once the worker has joined its group and read its topics.
-        rest.request("GET", f"{self.address}/connectors", timeout=3)
+        http.request("GET", f"{self.address}/connectors", timeout=3)
 
     def _lay_out_plugins(self) -> None:
         """Each plugin in a folder of its own gets a class loader of its own."""

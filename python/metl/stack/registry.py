@@ -6,7 +6,7 @@ from pathlib import Path
 from metl import config
 from metl.jvm import jars, java
 from metl.stack.part import Part, Say
-from metl.util import rest
+from metl.util import http
 
 
 class Registry(Part):
@@ -42,4 +42,4 @@ class Registry(Part):
         ]
 
     def check(self) -> None:
-        rest.request("GET", f"{self.address}/apis/registry/v3/system/info", timeout=3)
+        http.request("GET", f"{self.address}/apis/registry/v3/system/info", timeout=3)
