@@ -1,4 +1,4 @@
--- Who may do what, as a matrix. Roles that do not exist are passed over: sql/cluster.sql makes them.
+-- Who may do what, as a matrix. Roles that do not exist are passed over: sql/roles.sql makes them.
 revoke all on schema metl from public;
 revoke all on all tables in schema metl from public;
 revoke all on all functions in schema metl from public;
@@ -55,7 +55,7 @@ declare
 begin
     for _column in 1 .. cardinality(_roles) loop
         if not exists (select from pg_roles where rolname = _roles[_column]) then
-            raise notice 'There is no role %: run sql/cluster.sql and then sql/grants.sql to let it in.', _roles[_column];
+            raise notice 'There is no role %: run sql/roles.sql and then sql/grants.sql to let it in.', _roles[_column];
             continue;
         end if;
         -- What an older matrix gave is taken back first.

@@ -32,7 +32,7 @@
         {% set roles = run_query("select rolname from pg_roles").columns[0].values() %}
         {% for role in mart_roles() if role not in roles %}
             {{ exceptions.raise_compiler_error(
-                "The server has no role " ~ role ~ ". Run as its administrator: psql -f sql/cluster.sql"
+                "The server has no role " ~ role ~ ". Run as its administrator: psql -f sql/roles.sql"
             ) }}
         {% endfor %}
     {% endif %}

@@ -126,7 +126,7 @@ def test_every_file_is_included_once(root: Path) -> None:
     sql_folder = root / "sql"
     included = files(sql_folder / "install.sql")
     # The roles and the database are there before anything can be installed into it.
-    others = {sql_folder / "install.sql", sql_folder / "cluster.sql"}
+    others = {sql_folder / "install.sql", sql_folder / "roles.sql", *sql_folder.glob("*/index.sql")}
     assert sorted(included) == sorted(set(sql_folder.rglob("*.sql")) - others)
 
 
@@ -239,7 +239,7 @@ def metl(tmp_path: Path) -> Iterator[Metl]:
 
 
 def test_an_owner_without_any_other_right_installs_without_the_roles(metl: Metl, root: Path, tmp_path: Path) -> None:
-    """On a server that never saw sql/cluster.sql; a server of its own, whose roles are taken away first."""
+    """On a server that never saw sql/roles.sql; a server of its own, whose roles are taken away first."""
     metl("up", "postgres")
     server = Postgres(Home(metl.home))
     password = "only a test's"
@@ -251,7 +251,7 @@ def test_an_owner_without_any_other_right_installs_without_the_roles(metl: Metl,
 
     said = psql(dsn, root / "sql" / "install.sql", tmp_path)
     for role in ("metl_reader", "metl_job", "metl_steward"):
-        assert f"There is no role {role}: run sql/cluster.sql and then sql/grants.sql to let it in." in said
+        assert f"There is no role {role}: run sql/roles.sql and then sql/grants.sql to let it in." in said
     install(dsn)
     with psycopg.connect(dsn, autocommit=True) as connection:
         row = connection.execute("select rolsuper or rolcreaterole from pg_roles where rolname = user").fetchone()

@@ -78,7 +78,7 @@ def test_the_wheel_brings_what_lies_outside_the_package(root: Path, tmp_path: Pa
     [wheel] = tmp_path.glob("*.whl")
     assert {
         "metl/ivy.xml",
-        "metl/sql/cluster.sql",
+        "metl/sql/roles.sql",
         "metl/dbt_project/dbt_project.yml",
         "metl_spark/functions/Json.scala",
     } <= set(zipfile.ZipFile(wheel).namelist())

@@ -34,8 +34,9 @@ class Installed:
 
 
 def files(script: Path) -> list[Path]:
-    """The files that install.sql includes, in order."""
-    return [script.parent / name for name in re.findall(r"^\\ir (\S+)$", script.read_text(), re.M)]
+    """The files that a script includes, in order; in place of one that includes others, those others."""
+    included = [script.parent / name for name in re.findall(r"^\\ir (\S+)$", script.read_text(), re.M)]
+    return [leaf for each in included for leaf in files(each)] or [script]
 
 
 def install(dsn: str) -> Installed:

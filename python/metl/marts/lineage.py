@@ -4,6 +4,7 @@ Only where values come from, not what rows are joined or filtered by.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,6 +23,7 @@ from metl.util import resources
 from metl.util.nearest import nearest
 
 DIALECT = "postgres"
+VIEW = re.compile(r"^create or replace view ", re.M)
 
 
 @dataclass(frozen=True, order=True)
@@ -135,8 +137,8 @@ def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
 
 
 def views() -> dict[str, exp.Query]:
-    files = (resources.path("sql") / "views").glob("*.sql")
-    statements = [each for file in files for each in sqlglot.parse(file.read_text(), dialect=DIALECT)]
+    scripts = [file.read_text() for file in resources.path("sql").rglob("*.sql")]
+    statements = [each for text in scripts if VIEW.search(text) for each in sqlglot.parse(text, dialect=DIALECT)]
     return {exp.table_name(each.this): each.expression for each in statements if isinstance(each, exp.Create)}
 
 

@@ -96,10 +96,10 @@ class Postgres(Part):
         # Again, for a server that an older METL has started.
         self._write_pgpass()
         await process.run(
-            "sql/cluster.sql",
+            "sql/roles.sql",
             [
                 *(binaries() / "psql", "-d", self.dsn(ADMIN, ADMIN)),
-                *("--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-f", resources.path("sql") / "cluster.sql"),
+                *("--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-f", resources.path("sql") / "roles.sql"),
             ],
             env={
                 **os.environ,

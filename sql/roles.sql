@@ -1,6 +1,6 @@
 -- What an administrator does once per PostgreSQL server; everything after it is the owner's work.
 --
---     METL_PASSWORD=… METL_MAPPER_PASSWORD=… psql -v ON_ERROR_STOP=1 -f sql/cluster.sql
+--     METL_PASSWORD=… METL_MAPPER_PASSWORD=… psql -v ON_ERROR_STOP=1 -f sql/roles.sql
 --
 -- Running it again changes nothing. METL itself never works as a superuser.
 \getenv password METL_PASSWORD

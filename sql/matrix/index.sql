@@ -1,0 +1,23 @@
+-- The matrix: stored blocks, their decompaction, and edits
+\ir _read_mapping.sql
+\ir _read_block.sql
+\ir _read_lines.sql
+\ir _problems.sql
+\ir _content.sql
+\ir _store.sql
+\ir _replace.sql
+\ir _violations.sql
+\ir _refuse_violations.sql
+\ir check.sql
+\ir _ones.sql
+\ir decompaction.sql
+\ir dusb.sql
+\ir matrix_block.sql
+\ir _run.sql
+\ir _edit.sql
+\ir set_block.sql
+\ir set_run.sql
+\ir set_blocks.sql
+\ir check_mappings.sql
+\ir _changed_blocks.sql
+\ir set_mappings.sql

@@ -1,0 +1,20 @@
+-- Tables, by numbered migrations
+\ir 001_states.sql
+\ir 002_trees.sql
+\ir 003_matrix.sql
+\ir 004_notices.sql
+\ir 005_policies.sql
+\ir 006_row_types.sql
+\ir 007_refs.sql
+\ir 008_topics.sql
+\ir 009_jobs.sql
+\ir 010_registry.sql
+\ir 011_entities.sql
+\ir 012_warehouse.sql
+\ir 013_dead_letters.sql
+\ir 014_initial_loads.sql
+\ir 015_fresh_rows.sql
+\ir 016_loads.sql
+\ir 017_connectors.sql
+\ir 018_decisions.sql
+\ir 019_progress.sql

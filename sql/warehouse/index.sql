@@ -1,0 +1,20 @@
+-- The warehouse: entities as tables
+\ir _warehouse_name.sql
+\ir _warehouse_elevate.sql
+\ir _warehouse_reject.sql
+\ir _warehouse_empty.sql
+\ir _warehouse_arrange.sql
+\ir _warehouse_cells.sql
+\ir _describe_warehouse.sql
+\ir _warehouse_statements.sql
+\ir _warehouse_apply.sql
+\ir _shape_warehouse.sql
+\ir clear_columns.sql
+\ir forget_warehouse_table.sql
+\ir forget_positions.sql
+\ir open_warehouse.sql
+\ir staged_entities.sql
+\ir merge_warehouse.sql
+\ir open_initial_load.sql
+\ir merge_initial_load.sql
+\ir warehouse_columns.sql
