@@ -6,9 +6,9 @@
 \ir types.sql
 
 \ir states/index.sql
-\ir matrix/index.sql
 \ir trees/index.sql
 \ir topics/index.sql
+\ir matrix/index.sql
 \ir plans/index.sql
 \ir registry/index.sql
 \ir jobs/index.sql
@@ -16,8 +16,8 @@
 \ir capture/index.sql
 \ir dead_letters/index.sql
 \ir search/index.sql
-\ir warehouse/index.sql
 \ir decoding/index.sql
+\ir warehouse/index.sql
 
 \ir comments.sql
 \ir grants.sql

@@ -1,3 +1,7 @@
 -- Change data capture: the health of connectors
-\ir report_connectors.sql
+
+-- Views
 \ir connectors.sql
+
+-- Functions
+\ir report_connectors.sql

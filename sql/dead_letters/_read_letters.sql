@@ -1,19 +1,3 @@
-create or replace function metl._header_number(said text) returns bigint
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-    select case when said ~ '^[0-9]{1,18}$' then said::bigint end
-$$;
-comment on function metl._header_number(text) is 'What a header says, if it is a number: anybody can write headers.';
-
-create or replace function metl._header_int(said text) returns int
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-    select case when said ~ '^[0-9]{1,9}$' then said::int end
-$$;
-comment on function metl._header_int(text) is 'What a header says, if it is a number that an int can hold.';
-
 create or replace function metl._read_letters(dead_topic text, letters jsonb)
 returns table (
     number bigint, topic text, partition int, message_offset bigint, content bytea, reason text, schema text,

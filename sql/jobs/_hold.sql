@@ -21,13 +21,3 @@ begin
 end $$;
 comment on function metl._hold(bigint[]) is
 'Takes advisory locks until the session ends, all or none; returns those that are new to it, null if others have one.';
-
-create or replace function metl._let_go(keys bigint[]) returns void
-language sql
-set search_path = pg_catalog, pg_temp
-as $$
-    select pg_advisory_unlock(held.key) from metl._held as held
-    where held.key = any(_let_go.keys) and held.pid = pg_backend_pid()
-$$;
-comment on function metl._let_go(bigint[]) is
-'Gives advisory locks back at once; those of a session outlast a transaction that fails.';

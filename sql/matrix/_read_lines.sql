@@ -1,8 +1,3 @@
-create or replace function metl._version_number(version text) returns int
-language sql immutable
-return case when version ~ '^[0-9]{1,10}$' and version::bigint <= 2147483647 then version::int end;
-comment on function metl._version_number(text) is 'A version given as text; null if it is no number.';
-
 create or replace function metl._read_lines(lines metl.mapping_line[]) returns setof metl._read_line
 language sql stable
 as $$

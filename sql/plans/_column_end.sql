@@ -8,14 +8,3 @@ as $$
     where one.schema = _column_end.schema and one.version = _column_end.version
 $$;
 comment on function metl._column_end(text, int) is 'The cells that go with a schema version.';
-
-create or replace function metl._row_end(entity text, version int) returns setof metl._cell_fate
-language sql stable
-as $$
-    select
-        one.schema_id, one.version, one.entity_id, one.entity_version, one.attribute_id, one.entity_attribute_id,
-        one.schema, one.entity, one.attribute, one.entity_attribute, 'lost', 'deleted'
-    from metl._ones as one
-    where one.entity = _row_end.entity and one.entity_version = _row_end.version
-$$;
-comment on function metl._row_end(text, int) is 'The cells that go with an entity version.';

@@ -1,19 +1,3 @@
-create or replace function metl._bigrams(name text) returns text[]
-language sql immutable
-as $$
-    select array(
-        select distinct substr(letters.text, place, 2)
-        from (
-            select coalesce(
-                nullif(lower(regexp_replace(_bigrams.name, '[[:punct:][:space:]]', '', 'g')), ''), _bigrams.name
-            ) as text
-        ) as letters
-        cross join generate_series(1, greatest(length(letters.text) - 1, 1)) as place
-    )
-$$;
-comment on function metl._bigrams(text) is
-'The pairs of letters that follow each other in a name, whatever its case and underscores.';
-
 create or replace function metl._likely_renames(schema text, version int, fresh metl._given_attribute[])
 returns table (attribute text, renamed_to text, score numeric)
 language sql stable
@@ -89,30 +73,3 @@ $$;
 comment on function metl._likely_renames(text, int, metl._given_attribute[]) is
 'Which attributes that are gone in a new version look renamed: to one of the same generalized type that came, by '
 'name and place; score from 0.5 to 1.';
-
-create or replace function metl._renames_of(lost jsonb, likely_renames jsonb) returns jsonb
-language sql immutable
-as $$
-    select coalesce(jsonb_agg(rename.value order by rename.nth), '[]')
-    from jsonb_array_elements(likely_renames) with ordinality as rename (value, nth)
-    where lost @> jsonb_build_array(jsonb_build_object('attribute', rename.value -> 'attribute'))
-$$;
-comment on function metl._renames_of(jsonb, jsonb) is 'Those likely renames that would spare some of these cells.';
-
-create or replace function metl._sparing_renames(
-    schema text, version int, fresh metl._given_attribute[], plan metl._cell_fate[]
-) returns jsonb
-language plpgsql stable
-set search_path = pg_catalog, pg_temp
-as $$
-begin
-    -- Most versions lose nothing, and need no guess.
-    if not exists (select from unnest(plan) as cell where cell.reason = 'dropped') then
-        return '[]';
-    end if;
-    return metl._renames_of(metl._lost(plan), coalesce((
-        select jsonb_agg(to_jsonb(rename)) from metl._likely_renames(schema, version, fresh) as rename
-    ), '[]'));
-end $$;
-comment on function metl._sparing_renames(text, int, metl._given_attribute[], metl._cell_fate[]) is
-'The likely renames of a new version that would spare cells which it loses.';

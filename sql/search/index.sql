@@ -1,8 +1,14 @@
 -- Search: what feeds what
+
+-- Internals
+\ir _unfed.sql
+
+-- Views
+\ir progressions.sql
+
+-- Functions
 \ir feeds.sql
 \ir fed_by.sql
 \ir search.sql
-\ir progressions.sql
 \ir progression.sql
-\ir _unfed.sql
 \ir coverage.sql

@@ -1,10 +1,16 @@
 -- States: the current one, its lock, and how the matrix was in earlier ones
-\ir current_state.sql
+
+-- Internals
 \ir _lock.sql
 \ir _advance.sql
 \ir _summary.sql
+\ir _decompaction_at.sql
+
+-- Views
 \ir states.sql
 \ir schema_changes.sql
-\ir _decompaction_at.sql
+
+-- Functions
+\ir current_state.sql
 \ir decompaction_at.sql
 \ir diff.sql

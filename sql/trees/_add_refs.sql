@@ -1,23 +1,3 @@
-create or replace function metl._is_same(schema text, version int, attributes jsonb) returns boolean
-language sql stable
-as $$
-    select
-        array(
-            select (given.name, given.type)::text
-            from unnest(metl._read_attributes(format('schema %L version %s', schema, version), attributes)) as given
-            order by given.name
-        ) = array(
-            select (known.name, identity.type)::text
-            from metl.schema as s
-            inner join metl.attribute_version as known on s.schema_id = known.schema_id
-            inner join metl.attribute as identity on known.attribute_id = identity.attribute_id
-            where s.name = _is_same.schema and known.version = _is_same.version
-            order by known.name
-        )
-$$;
-comment on function metl._is_same(text, int, jsonb) is
-'Whether a schema version has just these attributes, of the same generalized types.';
-
 create or replace function metl._add_refs(schema text, version int, refs jsonb) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -1,21 +1,3 @@
-create or replace function metl._warehouse_type(type text) returns text
-language sql immutable
-return case type
-    when 'integer' then 'bigint'
-    when 'decimal' then 'numeric'
-    when 'float' then 'double precision'
-    when 'boolean' then 'boolean'
-    when 'string' then 'text'
-    when 'bytes' then 'bytea'
-    when 'date' then 'date'
-    when 'time' then 'time without time zone'
-    when 'timestamp' then 'timestamp with time zone'
-    when 'interval' then 'interval'
-    when 'uuid' then 'uuid'
-    else 'jsonb'
-end;
-comment on function metl._warehouse_type(text) is 'The type of the column of an attribute, by its generalized type.';
-
 -- A name begins with an underscore only if it is ours, and PostgreSQL keeps 63 bytes of it.
 create or replace function metl._warehouse_name(name text) returns text
 language sql immutable
@@ -29,8 +11,3 @@ end;
 comment on function metl._warehouse_name(text) is
 'The name of a table or column: that of the entity or attribute. One that is longer than PostgreSQL takes, begins with '
 'an underscore or is one of PostgreSQL''s own is shortened and ends with ~ and a digest.';
-
-create or replace function metl._warehouse_work(job text) returns text
-language sql immutable
-return '_staged_' || substr(md5(job), 1, 12);
-comment on function metl._warehouse_work(text) is 'The table of schema warehouse in which a job keeps a batch.';

@@ -18,6 +18,7 @@ from metl.stack.postgres import ADMIN, Postgres, binaries
 from tests.conftest import scratch_database
 from tests.stack.conftest import Metl
 
+DOT_ALL = re.M | re.S
 #: Every kind of object that somebody may meet in schema metl: its names, and the comments on them.
 DESCRIBED = {
     "schema": "select nspname, obj_description(oid, 'pg_namespace') from pg_namespace where nspname = 'metl'",
@@ -132,8 +133,35 @@ def test_every_file_is_included_once(root: Path) -> None:
 
 def test_install_sql_only_includes(root: Path) -> None:
     """Reading it is reading the architecture."""
-    lines = (root / "sql" / "install.sql").read_text().splitlines()
-    assert [line for line in lines if line and not re.match(r"-- |\\ir \S+\.sql$", line)] == []
+    for index in (root / "sql" / "install.sql", *domain_indexes(root)):
+        lines = index.read_text().splitlines()
+        assert [line for line in lines if line and not re.match(r"-- |\\ir \S+\.sql$", line)] == [], index
+
+
+def domain_indexes(root: Path) -> list[Path]:
+    return [path for path in (root / "sql").glob("*/index.sql") if path.parent.name != "migrations"]
+
+
+def test_every_file_holds_the_object_it_is_named_after(root: Path, postgres: str, template: str) -> None:
+    scripts = [path for index in domain_indexes(root) for path in files(index)]
+    for path in scripts:
+        text = path.read_text()
+        # A trigger stands beside the function that it calls.
+        made = re.findall(
+            r"^create or replace (?:function|view|trigger\b.*?execute function) metl\.(\w+)", text, DOT_ALL
+        )
+        made += re.findall(r"^comment on (?:function|view) metl\.(\w+)", text, re.M)
+        assert set(made) == {path.stem}, path
+        assert set(re.findall(r"^(?:create|alter|drop|insert|update|delete|grant|revoke|do)\b.*", text, re.M)) == set(
+            re.findall(r"^create or replace (?:function|view|trigger) .*", text, re.M)
+        ), path
+    with psycopg.connect(postgres, dbname=template) as connection:
+        objects = connection.execute("""
+            select proname from pg_proc where pronamespace = 'metl'::regnamespace
+            union
+            select relname from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'v'
+        """).fetchall()
+    assert sorted(path.stem for path in scripts) == sorted(name for (name,) in objects)
 
 
 def test_migrations_are_numbered_without_gaps(root: Path, postgres: str, template: str) -> None:
