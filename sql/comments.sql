@@ -1,193 +1,107 @@
--- A column name means the same in every public view, so that each is described once.
-do $$
-declare
-    _column record;
-    -- In parts: a function takes at most 100 arguments.
-    _meaning constant jsonb := jsonb_build_object(
-        'schema', 'Extraction schema: one table or event of a service.',
-        'version',
-        'Version of the extraction schema; in entity_versions and plans of what is named, '
-        'in topics and topic_rules the one that plain messages are of, in dead_letters the one that was found, '
-        'in registry_versions the one it became or is to become.',
-        'attribute', 'Attribute of the schema version; null in a null block.',
-        'entity', 'Business entity of the canonical data model.',
-        'entity_version', 'Version of the entity.',
-        'entity_attribute', 'Attribute of the entity version; null in a null block.',
-        'position', 'Place of the attribute in its version, from 1; in registry_work that of the version in the registry.',
-        'source_type', 'Type at the source, as it was given.',
-        'type', 'Generalized type.',
-        'optional', 'Whether the attribute may be missing.',
-        'description', 'What the attribute means; in entity_versions and plans, what the entity means.',
-        'renamed_from', 'Name of the same attribute in an earlier version.',
-        'attribute_id', 'Identity of the attribute through the versions of its schema.',
-        'entity_attribute_id', 'Identity of the attribute through the versions of its entity.',
-        'is_live', 'Whether the version still is in the matrix.',
-        'added', 'State in which the version came.',
-        'deleted', 'State in which the version went; null while it is live.',
-        'state',
-        'State: in states the one described, in notices the one of the change, in plans the one it became, '
-        'in jobs and job_batches the one that mapped, in dead_letters the one that could not.',
-        'cause', 'Function that made the change.',
-        'who', 'Who made the change, or did it.',
-        'at', 'When the change was made.',
-        'summary', 'What was changed, and how many cells were kept, lost and gained.',
-        'kind',
-        'In notices what happened to the block; in plans what is to be added; in schema_refs what the ref is; '
-        'in operations what was done.',
-        'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
-        'likely_renames',
-        'What looks like a rename that would spare such cells: attribute, renamed_to and a score from 0.5 to 1.',
-        'renames', 'What it was confirmed with as renamed: {"old": "new"}.',
-        'created_at', 'When it was made.',
-        'created_by', 'Who made it.',
-        'confirmed_at', 'When somebody took note of it.',
-        'plan_id',
-        'Number for metl.confirm_plan and metl.reject_plan; in registry_versions the plan as which, or behind which, it waits.',
-        'name', 'Schema or entity that the plan is for.',
-        'attributes', 'Attributes of the version to be added.',
-        'decision', 'waiting, confirmed or rejected.',
-        'decided_at', 'When it was decided.',
-        'decided_by', 'Who decided it.',
-        'refs', 'By what messages will name the version.',
-        'ref', 'What messages carry to name the version.',
-        'change', 'gained or lost.',
-        'policy', 'auto, confirm or freeze; in column_policies keep or clear.',
-        'set_by', 'Who set it.',
-        'set_at', 'When it was set.'
-    ) || jsonb_build_object(
-        'topic', 'Topic of Kafka.',
-        'pattern', 'Topic, or a pattern of topics in which * stands for any run of characters.',
-        'format', 'What names the version of a message, as in metl.set_topic.',
-        'payload', 'debezium (envelopes with before and after) or flat (the payload itself is the row).',
-        'since', 'State in which it was set.',
-        'job', 'Name of the job.',
-        'table_name', 'Table of schema warehouse that the entity has.',
-        'column_name', 'Column of it; those of METL begin with an underscore.',
-        'column_type', 'Type of the column in PostgreSQL.',
-        'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
-        'instance', 'One run of the job, from its start to its end.',
-        'about', 'What the job or the operation tells about itself; no secrets.',
-        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
-        'dead (it waits), sent (again, and has not come back since) or given_up. Of a connector: running, paused, stopped, '
-        'restarting, unassigned, failed or unreachable.',
-        'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
-        'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
-        'started_at', 'When the current instance began.',
-        'status_at', 'When the status was said.',
-        'last_batch', 'Number of the batch that ended last.',
-        'last_batch_at', 'When that batch ended.',
-        'states_behind', 'How many states have come since the one that mapped the last batch.',
-        'batch', 'Number of the batch.',
-        'began_at', 'When the batch began.',
-        'ended_at', 'When the batch ended.',
-        'rows_in', 'Messages that came; in jobs to the current instance.',
-        'rows_out', 'Messages that were sent; in jobs by the current instance.',
-        'rows_filtered', 'Messages that map nothing, on purpose; in jobs those of the current instance.',
-        'dead', 'Messages that became dead letters: in job_batches by reason, in jobs in all since the current instance began.',
-        'dead_by_reason', 'The dead letters since the current instance began, by reason.',
-        'rows_per_second', 'Messages that came in the last batch, for each second that it took.',
-        'latency_ms', 'From the time in the message until it was sent, in milliseconds, of one in eight of those that came '
-        'while the job ran: p50, p90, p99 and max; in jobs of the last batch in which such messages came.',
-        'behind_ms', 'How long ago the newest message that the batch read had come, in milliseconds; in jobs null where '
-        'nothing waits.',
-        'rows_in_ever', 'Messages that came to any instance.',
-        'rows_out_ever', 'Messages that were sent by any instance.',
-        'rows_filtered_ever', 'Messages that map nothing, on purpose, of all instances.',
-        'dead_ever', 'Messages that became dead letters in any instance.',
-        'matrix_rows', 'Column sets that the batch held in memory.',
-        'matrix_bytes', 'How large they were.',
-        'lag', 'Messages that had come but were not read yet, when the batch ended.',
-        'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
-        'the first is null where the partition is read for the first time.'
-    ) || jsonb_build_object(
-        'registry', 'Name under which METL knows the registry.',
-        'registry_group', 'Group of the artifact in the registry; in registry_readings null for all.',
-        'artifact', 'Artifact in the registry, or subject.',
-        'registry_version', 'Version of the artifact, as the registry calls it.',
-        'artifact_type', 'KCONNECT, JSON, AVRO or another type of the registry.',
-        'global_id', 'Number that the registry gave to this version and no other.',
-        'content_id', 'Number that the registry gave to the content, which several versions may have.',
-        'confluent_id', 'Id of the schema in a Confluent registry.',
-        'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
-        'outcome',
-        'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
-        'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
-        'in operations what came of it, with what made it fail; null if it did not end or broke off.',
-        'problem', 'Why it is unreadable or a conflict, or why the last try failed; of a connector what is wrong with it.',
-        'created_on', 'When it was registered, by the clock of the registry.',
-        'modified_on', 'When it was changed last, by the clock of the registry.',
-        'seen_at', 'When it was seen first.',
-        'gone_at', 'When it was found to be gone from the registry.',
-        'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
-        'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
-        'read_until', 'Moment up to which everything is known, by the clock of the registry.',
-        'read_at', 'When that was found out.'
-    ) || jsonb_build_object(
-        'connector', 'Name of the connector on Kafka Connect.',
-        'connect_url', 'Address of that Kafka Connect.',
-        'prefix', 'What the names of its topics begin with.',
-        'way_out', 'What mends the problem.',
-        'tasks', 'Its tasks, with the state of each and the first cause of its failure.',
-        'tables', 'Tables that it captures, as schema.table.',
-        'slot', 'Replication slot that it reads, in the source database.',
-        'behind_bytes', 'WAL that the source has written and the connector has not confirmed yet; null if nobody could look.',
-        'wal_bytes', 'WAL that the source keeps because of the slot; null if nobody could look.',
-        'last_event_at', 'When the newest message of its tables came into Kafka.',
-        'reported_at', 'When somebody looked last.'
-    ) || jsonb_build_object(
-        'letter', 'Number of the dead letter.',
-        'letters', 'How many dead letters.',
-        'is_behind', 'Whether it is not the plan itself, but waits for its turn behind it.',
-        'is_rejected', 'Whether its plan was rejected, and it was not taken up again (metl.retry_registry_versions).',
-        'partition', 'Partition of the topic.',
-        'message_offset', 'Offset of the message in its partition.',
-        'message_at', 'Time in the message, if known.',
-        'first_at', 'When the message became a dead letter for the first time.',
-        'last_at', 'When it did for the last time.',
-        'times', 'How often it was collected.',
-        'replays', 'How often it was sent again.',
-        'sent_at', 'When it was sent again last.',
-        'operation', 'Number of the operation; in dead_letters of the one that did something to it last.',
-        'key_bytes', 'Size of the key; null if there is none.',
-        'value_bytes', 'Size of the value; null for a tombstone.',
-        'is_purged', 'Whether the payload was purged: such a letter cannot be sent again.',
-        'known_since', 'State that knows the version.',
-        'next_offset', 'First offset that is not collected yet.',
-        'why', 'Why it was done, as given.'
-    );
-begin
-    for _column in
-        select pg_class.oid::regclass as view, pg_attribute.attname as name
-        from pg_class
-        inner join pg_attribute on pg_class.oid = pg_attribute.attrelid
-        where
-            pg_class.relnamespace = 'metl'::regnamespace
-            and pg_class.relkind = 'v'
-            and pg_class.relname not like '\_%'
-    loop
-        execute format('comment on column %s.%I is %L', _column.view, _column.name, _meaning ->> _column.name);
-    end loop;
-end $$;
+-- Comments on what the migrations create; here, since they may change.
+comment on schema metl is 'The mapping matrix of METL: trees, unique blocks, Auto-Update, states, search.';
+comment on table metl.migration is 'The migrations that were applied, each once, with the SHA-256 of its file.';
+comment on table metl.clock is 'The current state; its row lock serializes writers.';
+comment on table metl.state is 'One row per change of trees or matrix: what caused it, by whom, when.';
+comment on table metl.type is 'The generalized types of the canonical data model.';
+comment on table metl.accepted_type is
+'Which types of extraction schemas each generalized type accepts. Add rows for types of your own.';
+comment on table metl.schema is 'Extraction schemas: one table or event of a service each.';
+comment on table metl.schema_version is
+'Versions of extraction schemas. Deleted ones stay, so that old states remain readable and numbers are not reused.';
+comment on table metl.attribute is 'The identity of an attribute through the versions of its schema.';
+comment on table metl.attribute_version is
+'An attribute as it appears in one version: its name, its type at the source.';
+comment on table metl.entity is 'Business entities of the canonical data model.';
+comment on table metl.entity_version is 'Versions of entities; at most one of an entity is live.';
+comment on index metl.entity_has_one_live_version is 'An entity has at most one live version.';
+comment on table metl.entity_attribute is 'The identity of an entity attribute through the versions of its entity.';
+comment on table metl.entity_attribute_version is 'An entity attribute as it appears in one version of its entity.';
+comment on table metl.block is 'The unique blocks of the matrix, each stored at the version where its run begins.';
+comment on index metl.block_is_stored_once is 'One current block per schema version and entity version.';
+comment on index metl.block_by_entity is 'For the reverse search: what feeds an entity version.';
+comment on table metl.cell is 'The ones of each stored block.';
+comment on table metl.notice is 'What a steward should know of an update by Auto-Update.';
+comment on index metl.notice_by_state is 'For the notices of one change.';
+comment on table metl.policy is 'How far Auto-Update may go by itself, for each schema and entity.';
+comment on table metl.waiting_plan is
+'Updates that would lose cells under policy confirm, and the decision about each.';
+comment on index metl.waiting_plan_is_open_once is 'A version waits at most once.';
+comment on type metl._given_attribute is 'An attribute of a version that is to be added, validated.';
+comment on type metl._known_attribute is 'An attribute of the live version before or after it.';
+comment on type metl.planned_cell is
+'What an update does to one cell: fate is kept, lost, gained or suggested; reason says why, and of one that is gained '
+'whether its values may not fit.';
+comment on type metl._cell_fate is 'A metl.planned_cell with the ids.';
+comment on type metl._block_content is
+'What one block is to contain: pairs {attribute_id, entity_attribute_id} by ascending attribute_id; '
+'{} maps nothing, null is not stored.';
+comment on table metl.schema_ref is 'The ids and fingerprints by which messages name a schema version.';
+comment on index metl.schema_ref_is_current_once is 'A version has each of its refs once.';
+comment on index metl.global_id_names_one_version is
+'The other kinds may name several versions: a column added and removed again gives the same content.';
+comment on index metl.block_by_since is 'For metl.schema_changes.';
+comment on index metl.block_by_until is 'For metl.schema_changes.';
+comment on index metl.schema_version_by_added is 'For metl.schema_changes.';
+comment on index metl.schema_version_by_deleted is 'For metl.schema_changes.';
+comment on index metl.schema_ref_by_since is 'For metl.schema_changes.';
+comment on index metl.schema_ref_by_until is 'For metl.schema_changes.';
+comment on table metl.topic_rule is 'How the messages of a topic, or of all that match a pattern, are read.';
+comment on index metl.topic_rule_is_current_once is 'A pattern has one rule.';
+comment on table metl.job is 'The jobs that map messages, each with the instance of it that was started last.';
+comment on table metl.job_instance is
+'Every instance that ever ran a job, with its totals; one that was superseded is recognized by it.';
+comment on table metl.job_batch is 'What each batch of a job did.';
+comment on index metl.job_batch_by_end is 'For the last batch of a job.';
+comment on index metl.job_batch_with_latency is 'For the last batch in which messages came, however long ago.';
+comment on table metl.registry_version is
+'Every version that was ever seen in a registry, and which version of which schema it became.';
+comment on index metl.registry_version_is_there_once is
+'A registry has a version once; one that was deleted and recreated is another.';
+comment on index metl.registry_version_by_schema is 'For the versions of a schema in registries.';
+comment on index metl.registry_version_to_take is 'For metl.registry_work: versions to take.';
+comment on index metl.registry_version_to_end is 'For metl.registry_work: versions to end.';
+comment on table metl.registry_reading is 'Up to which time the changes of each registry were read.';
+comment on type metl.registry_event is 'What became of a version of a registry, and what Auto-Update did.';
+comment on type metl.mapping_line is
+'One cell as a line of a file lists it; without both attributes: the block maps nothing.';
+comment on type metl._read_line is 'A metl.mapping_line with the ids of what it names.';
+comment on schema warehouse is
+'Entities as tables, one row for each key of each source, filled from the entity topics by metl warehouse.';
+comment on table metl.warehouse_table is
+'The table of each entity, and the entity version that its columns follow.';
+comment on table metl.warehouse_column is
+'The column of each attribute. Attributes that only differ in type have the same one; those that are no longer part '
+'of their entity are retired.';
+comment on table metl.warehouse_truncate is
+'When each source was last truncated, so that older rows that are sent again stay deleted.';
+comment on table warehouse._rejected is
+'Records that are in no table of the warehouse because a value of theirs does not fit, and why.';
+comment on table metl.operation is 'Replays, resets, snapshots, loads and other operations: by whom, when and why.';
+comment on table metl.dead_letter is 'Messages that could not be mapped, with their payload until it is purged.';
+comment on index metl.dead_letter_by_status is 'For dead letters to be replayed, and those that a new state can map.';
+comment on table metl.dead_position is
+'The offsets up to which topics of dead letters are collected, committed together with them.';
+comment on table metl.connector is 'The connectors of change data capture and their health when it was last checked.';
+comment on table metl.column_policy is
+'Whether rows of a schema that stopped feeding an entity attribute keep their values.';
+comment on table metl.warehouse_clearing is
+'Columns that are null in the rows of a schema, since it does not feed them any more and the policy is clear; '
+'next_block and end_block are the pages of the table that are still to be cleared.';
 
-comment on column metl.type.type is 'The name of the generalized type.';
-comment on column metl.type.description is 'What it stands for.';
-comment on column metl.accepted_type.source_type is
-'A type of extraction schemas, in lower case and without its length.';
-comment on column metl.accepted_type.type is 'The generalized type that accepts it.';
-
-comment on trigger block_insert_is_guarded on metl.block is 'Lets no insert leave a broken block behind.';
-comment on trigger block_update_is_guarded on metl.block is 'Lets no update leave a broken block behind.';
-comment on trigger block_move_is_guarded on metl.block is 'Lets no update leave a broken chain behind.';
-comment on trigger block_delete_is_guarded on metl.block is 'Lets no delete leave a broken block behind.';
+comment on trigger block_insert_is_guarded on metl.block is 'Refuses inserts that break an invariant of the matrix.';
+comment on trigger block_update_is_guarded on metl.block is 'Refuses updates that break an invariant of the matrix.';
+comment on trigger block_move_is_guarded on metl.block is 'Refuses updates that break an invariant of the matrix.';
+comment on trigger block_delete_is_guarded on metl.block is 'Refuses deletes that break an invariant of the matrix.';
 comment on trigger block_truncate_is_refused on metl.block is 'Old states are read from it.';
 comment on trigger cell_truncate_is_refused on metl.cell is 'Old states are read from it.';
-comment on trigger cell_insert_is_guarded on metl.cell is 'Lets no insert leave a broken block behind.';
-comment on trigger cell_update_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
-comment on trigger cell_move_is_guarded on metl.cell is 'Lets no update leave a broken block behind.';
-comment on trigger cell_delete_is_guarded on metl.cell is 'Lets no delete leave a broken block behind.';
+comment on trigger cell_insert_is_guarded on metl.cell is 'Refuses inserts that break an invariant of the matrix.';
+comment on trigger cell_update_is_guarded on metl.cell is 'Refuses updates that break an invariant of the matrix.';
+comment on trigger cell_move_is_guarded on metl.cell is 'Refuses updates that break an invariant of the matrix.';
+comment on trigger cell_delete_is_guarded on metl.cell is 'Refuses deletes that break an invariant of the matrix.';
 
 comment on constraint clock_has_one_row on metl.clock is 'There is one current state, and one lock.';
-comment on constraint state_is_positive on metl.state is 'State 0 is the empty matrix, which nobody made.';
+comment on constraint state_is_positive on metl.state is 'State 0 is the empty matrix, which no write made.';
 comment on constraint schema_version_is_positive on metl.schema_version is 'Registries count versions from 1.';
 comment on constraint schema_version_lives_before_it_dies on metl.schema_version is
 'Each change is a state of its own.';
@@ -195,7 +109,7 @@ comment on constraint entity_version_is_positive on metl.entity_version is 'Vers
 comment on constraint entity_version_lives_before_it_dies on metl.entity_version is
 'Each change is a state of its own.';
 comment on constraint block_ends_after_it_begins on metl.block is 'A block that lived in no state would never be read.';
-comment on constraint notice_kind on metl.notice is 'What Auto-Update, and reading registries, can have to tell.';
+comment on constraint notice_kind on metl.notice is 'The kinds of notices of Auto-Update and of reading registries.';
 comment on constraint notice_lost_is_an_array on metl.notice is 'Cells, possibly none.';
 comment on constraint policy_kind on metl.policy is
 'auto does it, confirm asks before losing cells, freeze changes nothing.';
@@ -204,31 +118,31 @@ comment on constraint column_policy_kind on metl.column_policy is
 comment on constraint waiting_plan_kind on metl.waiting_plan is
 'Versions that come may wait; a deletion is its own confirmation.';
 comment on constraint waiting_plan_decision on metl.waiting_plan is 'Null while it waits.';
-comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A decision has its moment.';
+comment on constraint waiting_plan_is_decided_whole on metl.waiting_plan is 'A decision has a time.';
 comment on constraint schema_ref_kind on metl.schema_ref is
-'What registries and converters put on the wire; a configured version needs no ref.';
+'The kinds of ids that registries and converters put on the wire; a configured version needs no ref.';
 comment on constraint schema_ref_ends_after_it_begins on metl.schema_ref is 'Each change is a state of its own.';
 comment on constraint registry_version_outcome on metl.registry_version is
 'taken is registered or waiting, as the trees and plans say; ended is gone from here as well.';
 comment on constraint registry_version_ends_when_gone on metl.registry_version is
-'Nothing ends here that is still in the registry.';
-comment on constraint topic_rule_format on metl.topic_rule is 'What can be on the wire.';
+'Only versions that are gone from the registry end.';
+comment on constraint topic_rule_format on metl.topic_rule is 'The wire formats that mappers read.';
 comment on constraint topic_rule_payload on metl.topic_rule is 'Rows of tables come in envelopes, events do not.';
 comment on constraint topic_rule_schema_is_of_one_topic on metl.topic_rule is
-'Several topics do not carry the same schema by accident.';
+'A pattern cannot give several topics the same schema by accident.';
 comment on constraint topic_rule_version_is_of_plain on metl.topic_rule is
 'Messages of the other formats name their version themselves.';
 comment on constraint topic_rule_ends_after_it_begins on metl.topic_rule is 'Each change is a state of its own.';
-comment on constraint job_about_is_an_object on metl.job is 'What a job tells about itself has names.';
+comment on constraint job_about_is_an_object on metl.job is 'Details of a job are named values.';
 comment on constraint job_status on metl.job is
-'halted waits for somebody, failed broke off, stopped was told to; the others go on.';
+'halted needs an operator, failed ended with an error, stopped ended on request; the others continue.';
 comment on constraint connector_status on metl.connector is
 'The states of Kafka Connect, the worst of connector and tasks, and unreachable where Connect does not answer.';
 comment on constraint connector_tasks_is_an_array on metl.connector is 'A connector has any number of tasks.';
-comment on constraint connector_problem_has_a_way_out on metl.connector is 'Nobody is left alone with a problem.';
-comment on constraint operation_kind on metl.operation is 'What people do to streams.';
-comment on constraint operation_says_why on metl.operation is 'Whoever finds the trace wants to know.';
+comment on constraint connector_problem_has_a_way_out on metl.connector is 'Each problem comes with a remedy.';
+comment on constraint operation_kind on metl.operation is 'The kinds of operations on streams.';
+comment on constraint operation_says_why on metl.operation is 'An audit needs the reason.';
 comment on constraint operation_about_is_an_object on metl.operation is
-'What an operation tells about itself has names.';
+'Details of an operation are named values.';
 comment on constraint dead_letter_status on metl.dead_letter is
-'Mappers say nothing of a letter that they mapped: sent is all that is known until it comes back.';
+'Mappers do not report success: a dead letter stays sent unless it fails again.';

@@ -3,6 +3,7 @@
 -- Running it again brings an older installation up to date.
 
 \ir migrations/index.sql
+\ir dropped.sql
 \ir types.sql
 
 \ir states/index.sql
@@ -20,4 +21,5 @@
 \ir warehouse/index.sql
 
 \ir comments.sql
+\ir column_comments.sql
 \ir grants.sql

@@ -76,6 +76,3 @@ from (values
 ) as generalized (type, source_types)
 cross join unnest(generalized.source_types) as source_type
 on conflict do nothing;
-
--- From here on there is something to say again.
-reset client_min_messages;

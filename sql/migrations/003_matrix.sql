@@ -1,7 +1,7 @@
 -- The DUSB: for each schema, entity and entity version, only the blocks that differ from the one
 -- stored before, by ascending version. A block without cells is a null block: it ends a run.
 -- Ended blocks stay, so that old states remain readable.
-create table if not exists metl.block (
+create table metl.block (
     block_id bigint generated always as identity constraint block_pk primary key,
     schema_id int not null,
     version int not null,
@@ -13,14 +13,11 @@ create table if not exists metl.block (
     constraint block_to foreign key (entity_id, entity_version) references metl.entity_version,
     constraint block_ends_after_it_begins check (until > since)
 );
-comment on table metl.block is 'The unique blocks of the matrix, each stored at the version where its run begins.';
-create unique index if not exists block_is_stored_once
+create unique index block_is_stored_once
 on metl.block (schema_id, entity_id, entity_version, version) where until is null;
-comment on index metl.block_is_stored_once is 'One current block per schema version and entity version.';
-create index if not exists block_by_entity on metl.block (entity_id, entity_version) where until is null;
-comment on index metl.block_by_entity is 'For the reverse search: what feeds an entity version.';
+create index block_by_entity on metl.block (entity_id, entity_version) where until is null;
 
-create table if not exists metl.cell (
+create table metl.cell (
     block_id bigint constraint cell_of references metl.block,
     attribute_id bigint constraint cell_from references metl.attribute,
     entity_attribute_id bigint not null constraint cell_to references metl.entity_attribute,
@@ -28,6 +25,3 @@ create table if not exists metl.cell (
     constraint cell_pk primary key (block_id, attribute_id),
     constraint cell_entity_attribute_is_mapped_once unique (block_id, entity_attribute_id)
 );
-comment on table metl.cell is 'The ones of each stored block.';
-
-insert into metl.migration (number, name) values (3, 'matrix') on conflict do nothing;

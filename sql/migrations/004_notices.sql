@@ -1,4 +1,4 @@
-create table if not exists metl.notice (
+create table metl.notice (
     notice_id bigint generated always as identity constraint notice_pk primary key,
     state bigint not null,
     kind text not null constraint notice_kind check (
@@ -13,8 +13,4 @@ create table if not exists metl.notice (
     confirmed_at timestamptz,
     confirmed_by text
 );
-comment on table metl.notice is 'What Auto-Update has to tell a steward.';
-create index if not exists notice_by_state on metl.notice (state);
-comment on index metl.notice_by_state is 'For the notices of one change.';
-
-insert into metl.migration (number, name) values (4, 'notices') on conflict do nothing;
+create index notice_by_state on metl.notice (state);

@@ -1,5 +1,5 @@
 -- Null stands for every schema, or every entity.
-create table if not exists metl.policy (
+create table metl.policy (
     schema_id int constraint policy_for_schema references metl.schema,
     entity_id int constraint policy_for_entity references metl.entity,
     policy text not null constraint policy_kind check (policy in ('auto', 'confirm', 'freeze')),
@@ -7,10 +7,9 @@ create table if not exists metl.policy (
     set_at timestamptz not null default clock_timestamp(),
     constraint policy_is_set_once unique nulls not distinct (schema_id, entity_id)
 );
-comment on table metl.policy is 'How far Auto-Update may go by itself, for each schema and entity.';
 
--- An update that waits is kept as the call that would make it; nothing of it is in the trees yet.
-create table if not exists metl.waiting_plan (
+-- A waiting update is kept as the call that would make it; nothing of it is in the trees yet.
+create table metl.waiting_plan (
     plan_id bigint generated always as identity constraint waiting_plan_pk primary key,
     kind text not null constraint waiting_plan_kind check (kind in ('schema_version', 'entity_version')),
     name text not null,
@@ -25,12 +24,8 @@ create table if not exists metl.waiting_plan (
     state bigint constraint waiting_plan_became references metl.state,
     constraint waiting_plan_is_decided_whole check ((decision is null) = (decided_at is null))
 );
-comment on table metl.waiting_plan is 'Updates that would lose cells under policy confirm, and what was decided.';
-create unique index if not exists waiting_plan_is_open_once
+create unique index waiting_plan_is_open_once
 on metl.waiting_plan (kind, name, version) where decision is null;
-comment on index metl.waiting_plan_is_open_once is 'A version waits at most once.';
 
--- Notices of a waiting plan are settled with it.
-alter table metl.notice add column if not exists plan_id bigint constraint notice_of_plan references metl.waiting_plan;
-
-insert into metl.migration (number, name) values (5, 'policies') on conflict do nothing;
+-- The notices of a waiting plan are confirmed with it.
+alter table metl.notice add column plan_id bigint constraint notice_of_plan references metl.waiting_plan;

@@ -1,5 +1,5 @@
 -- How the messages of topics are read. Ended rules stay, as blocks do.
-create table if not exists metl.topic_rule (
+create table metl.topic_rule (
     pattern text not null,
     format text not null constraint topic_rule_format check (
         format in ('ext_json', 'ext_json_content_id', 'apicurio', 'apicurio_2', 'confluent', 'connect', 'plain')
@@ -14,8 +14,4 @@ create table if not exists metl.topic_rule (
     constraint topic_rule_version_is_of_plain check (version is null or format = 'plain'),
     constraint topic_rule_ends_after_it_begins check (until > since)
 );
-comment on table metl.topic_rule is 'How the messages of a topic, or of all that match a pattern, are read.';
-create unique index if not exists topic_rule_is_current_once on metl.topic_rule (pattern) where until is null;
-comment on index metl.topic_rule_is_current_once is 'A pattern has one rule.';
-
-insert into metl.migration (number, name) values (8, 'topics') on conflict do nothing;
+create unique index topic_rule_is_current_once on metl.topic_rule (pattern) where until is null;

@@ -1,5 +1,5 @@
--- What runs, and how it goes. None of it belongs to a state: jobs never wait for who changes the matrix.
-create table if not exists metl.job (
+-- Jobs and their progress. They belong to no state: jobs never wait for writers of the matrix.
+create table metl.job (
     job text constraint job_pk primary key,
     checkpoint text not null,
     instance uuid not null,
@@ -12,10 +12,9 @@ create table if not exists metl.job (
     reason text,
     stop_requested boolean not null default false
 );
-comment on table metl.job is 'The jobs that map messages, each with the instance of it that was started last.';
 
--- Totals are kept here and not in metl.job, where whoever stops a job in an open transaction would hold batches up.
-create table if not exists metl.job_instance (
+-- Totals stand here and not in metl.job, whose row an open transaction that stops a job keeps locked.
+create table metl.job_instance (
     job text constraint job_instance_of references metl.job,
     instance uuid,
     rows_in bigint not null default 0,
@@ -24,10 +23,8 @@ create table if not exists metl.job_instance (
     dead jsonb not null default '{}',
     constraint job_instance_pk primary key (job, instance)
 );
-comment on table metl.job_instance is
-'Every instance that ever ran a job, so that one that was superseded is known as such, and what it has done.';
 
-create table if not exists metl.job_batch (
+create table metl.job_batch (
     job text,
     instance uuid,
     batch bigint,
@@ -47,10 +44,5 @@ create table if not exists metl.job_batch (
     constraint job_batch_pk primary key (job, instance, batch),
     constraint job_batch_of foreign key (job, instance) references metl.job_instance
 );
-comment on table metl.job_batch is 'What each batch of a job did.';
-create index if not exists job_batch_by_end on metl.job_batch (job, ended_at, batch);
-comment on index metl.job_batch_by_end is 'For the last batch of a job.';
-create index if not exists job_batch_with_latency on metl.job_batch (job, ended_at, batch) where latency_ms is not null;
-comment on index metl.job_batch_with_latency is 'For the last batch in which messages came, however long ago.';
-
-insert into metl.migration (number, name) values (9, 'jobs') on conflict do nothing;
+create index job_batch_by_end on metl.job_batch (job, ended_at, batch);
+create index job_batch_with_latency on metl.job_batch (job, ended_at, batch) where latency_ms is not null;

@@ -1,5 +1,5 @@
--- What registries have, and what became of it here. Versions that went from the registry stay on record.
-create table if not exists metl.registry_version (
+-- The versions in registries, and the schema version that each became. Deleted ones stay on record.
+create table metl.registry_version (
     entry bigint generated always as identity constraint registry_version_pk primary key,
     registry text not null,
     registry_group text not null,
@@ -16,7 +16,7 @@ create table if not exists metl.registry_version (
     created_on timestamptz,
     modified_on timestamptz,
     schema text not null,
-    -- Kept from the first look on: a version that can only be read later keeps its place among the others.
+    -- Assigned when first seen: a version that can only be read later keeps its place among the others.
     version int,
     outcome text not null constraint registry_version_outcome check (
         outcome in ('pending', 'taken', 'unreadable', 'conflict', 'passed over', 'ended')
@@ -27,22 +27,15 @@ create table if not exists metl.registry_version (
     gone_at timestamptz,
     constraint registry_version_ends_when_gone check (outcome <> 'ended' or gone_at is not null)
 );
-comment on table metl.registry_version is
-'Every version that was ever seen in a registry, and which version of which schema it became.';
-create unique index if not exists registry_version_is_there_once
+create unique index registry_version_is_there_once
 on metl.registry_version (registry, registry_group, artifact, registry_version) where gone_at is null;
-comment on index metl.registry_version_is_there_once is
-'A registry has a version once; one that was deleted and made anew is another.';
-create index if not exists registry_version_by_schema on metl.registry_version (schema, version);
-comment on index metl.registry_version_by_schema is 'For what the registry has of a schema.';
-create index if not exists registry_version_to_take
+create index registry_version_by_schema on metl.registry_version (schema, version);
+create index registry_version_to_take
 on metl.registry_version (registry, position) where outcome = 'pending' and gone_at is null;
-comment on index metl.registry_version_to_take is 'For what is left to do, whatever the size of the registry.';
-create index if not exists registry_version_to_end
+create index registry_version_to_end
 on metl.registry_version (registry, position) where gone_at is not null and outcome <> 'ended';
-comment on index metl.registry_version_to_end is 'For what is left to do, whatever the size of the registry.';
 
-create table if not exists metl.registry_reading (
+create table metl.registry_reading (
     registry text,
     -- Empty for all groups.
     registry_group text,
@@ -51,35 +44,17 @@ create table if not exists metl.registry_reading (
     read_at timestamptz not null,
     constraint registry_reading_pk primary key (registry, registry_group)
 );
-comment on table metl.registry_reading is 'Up to which moment everything is known that happened in a registry.';
 
-do $$
-begin
-    if to_regtype('metl.registry_event') is null then
-        create type metl.registry_event as (
-            event text, schema text, version int,
-            registry_group text, artifact text, registry_version text, registry_state text,
-            state bigint, kept int, lost int, plan_id bigint, problem text
-        );
-    end if;
-    -- Beside Auto-Update, reading registries has something to tell as well.
-    if not exists (
-        select from pg_constraint
-        where
-            conrelid = 'metl.notice'::regclass
-            and conname = 'notice_kind'
-            and pg_get_constraintdef(oid) like '%unreadable%'
-    ) then
-        alter table metl.notice
-        drop constraint notice_kind,
-        add constraint notice_kind check (
-            kind in (
-                'shrunk', 'vanished', 'type_changed', 'came_back', 'unchanged', 'frozen', 'waiting',
-                'unreadable', 'conflict'
-            )
-        );
-    end if;
-end $$;
-comment on type metl.registry_event is 'What became of a version of a registry, and what Auto-Update did.';
-
-insert into metl.migration (number, name) values (10, 'registry') on conflict do nothing;
+create type metl.registry_event as (
+    event text, schema text, version int,
+    registry_group text, artifact text, registry_version text, registry_state text,
+    state bigint, kept int, lost int, plan_id bigint, problem text
+);
+-- Reading registries leaves notices as well.
+alter table metl.notice
+drop constraint notice_kind,
+add constraint notice_kind check (
+    kind in (
+        'shrunk', 'vanished', 'type_changed', 'came_back', 'unchanged', 'frozen', 'waiting', 'unreadable', 'conflict'
+    )
+);

@@ -1,19 +1,14 @@
--- What people do to connectors is an operation, too. Once: a later migration may know more kinds.
-do $$
-begin
-    if not exists (select from metl.migration where number = 17) then
-        alter table metl.operation drop constraint operation_kind;
-        alter table metl.operation add constraint operation_kind check (
-            kind in (
-                'replay', 'give_up', 'reset', 'snapshot', 'reprocess', 'initial_load', 'load',
-                'capture_remove', 'capture_restart'
-            )
-        );
-    end if;
-end $$;
+-- Removing or restarting a connector is an operation, too.
+alter table metl.operation drop constraint operation_kind;
+alter table metl.operation add constraint operation_kind check (
+    kind in (
+        'replay', 'give_up', 'reset', 'snapshot', 'reprocess', 'initial_load', 'load',
+        'capture_remove', 'capture_restart'
+    )
+);
 
--- How connectors were when somebody looked last. None of it belongs to a state.
-create table if not exists metl.connector (
+-- The health of connectors when it was last checked. It belongs to no state.
+create table metl.connector (
     connect_url text,
     connector text,
     prefix text,
@@ -32,6 +27,3 @@ create table if not exists metl.connector (
     constraint connector_pk primary key (connect_url, connector),
     constraint connector_problem_has_a_way_out check ((problem is null) = (way_out is null))
 );
-comment on table metl.connector is 'The connectors of change data capture, as they were when somebody looked last.';
-
-insert into metl.migration (number, name) values (17, 'connectors') on conflict do nothing;

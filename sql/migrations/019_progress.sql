@@ -1,7 +1,5 @@
--- metl.outdated says of which versions the messages are.
+-- It returns the versions of the messages as well.
 drop function if exists metl.outdated(bigint);
 
--- How far behind a job is in time. A backlog's age is no latency of the job's.
-alter table metl.job_batch add column if not exists behind_ms bigint;
-
-insert into metl.migration (number, name) values (19, 'progress') on conflict do nothing;
+-- How far behind a job is in time: the age of a backlog is no latency.
+alter table metl.job_batch add column behind_ms bigint;

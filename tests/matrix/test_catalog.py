@@ -1,9 +1,7 @@
 """What an installation leaves in the catalog: all of it described, the same however it came there."""
 
 import re
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -12,10 +10,10 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
-from metl.db.install import files, install
+from metl.db.install import install, scripts
 from metl.home import Home
-from metl.stack.postgres import ADMIN, Postgres, binaries
-from tests.conftest import scratch_database
+from metl.stack.postgres import ADMIN, Postgres
+from tests.matrix.catalog import assert_same, dump, empty_database, psql
 from tests.stack.conftest import Metl
 
 DOT_ALL = re.M | re.S
@@ -74,46 +72,6 @@ def fresh(postgres: str, template: str) -> str:
     return dump(make_conninfo(postgres, dbname=template))
 
 
-@contextmanager
-def empty_database(postgres: str) -> Iterator[str]:
-    with scratch_database(postgres) as name:
-        yield make_conninfo(postgres, dbname=name)
-
-
-def dump(dsn: str) -> str:
-    """Everything in the catalog, rights and comments included, and the rows that METL brings along."""
-    said = subprocess.run(
-        [binaries() / "pg_dump", "--schema-only", "--schema=metl", "-d", dsn],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert "CREATE VIEW metl.decompaction" in said and "GRANT" in said
-    # A key against tampering, new with each dump.
-    catalog = re.sub(r"^\\(un)?restrict .*\n", "", said, flags=re.M)
-    with psycopg.connect(dsn) as connection:
-        for query in (
-            "select * from metl.type order by type",
-            "select * from metl.accepted_type order by source_type",
-            "select number, name from metl.migration order by number",
-            "select * from metl.clock",
-        ):
-            catalog += "".join(f"{query}: {row}\n" for row in connection.execute(query.encode()))
-    return catalog
-
-
-def assert_same(catalog: str, wanted: str) -> None:
-    lines, wanted_lines = catalog.splitlines(), wanted.splitlines()
-    missing, surplus = set(wanted_lines) - set(lines), set(lines) - set(wanted_lines)
-    assert (missing, surplus) == (set(), set())
-    assert lines == wanted_lines
-
-
-def run(dsn: str, script: Path) -> None:
-    with psycopg.connect(dsn) as connection:
-        connection.execute(script.read_bytes())
-
-
 @pytest.mark.parametrize("kind", DESCRIBED)
 def test_everything_has_a_comment(postgres: str, template: str, kind: str) -> None:
     with psycopg.connect(postgres, dbname=template) as connection:
@@ -125,10 +83,10 @@ def test_everything_has_a_comment(postgres: str, template: str, kind: str) -> No
 
 def test_every_file_is_included_once(root: Path) -> None:
     sql_folder = root / "sql"
-    included = files(sql_folder / "install.sql")
-    # The roles and the database are there before anything can be installed into it.
-    others = {sql_folder / "install.sql", sql_folder / "roles.sql", *sql_folder.glob("*/index.sql")}
-    assert sorted(included) == sorted(set(sql_folder.rglob("*.sql")) - others)
+    included = [script.path for script in scripts(sql_folder / "install.sql")]
+    # psql includes apply.sql for each migration; the roles and the database are there before anything is installed.
+    others = {sql_folder / name for name in ("install.sql", "roles.sql", "migrations/apply.sql")}
+    assert sorted(included) == sorted(set(sql_folder.rglob("*.sql")) - others - set(sql_folder.glob("*/index.sql")))
 
 
 def test_install_sql_only_includes(root: Path) -> None:
@@ -143,8 +101,8 @@ def domain_indexes(root: Path) -> list[Path]:
 
 
 def test_every_file_holds_the_object_it_is_named_after(root: Path, postgres: str, template: str) -> None:
-    scripts = [path for index in domain_indexes(root) for path in files(index)]
-    for path in scripts:
+    paths = [script.path for index in domain_indexes(root) for script in scripts(index)]
+    for path in paths:
         text = path.read_text()
         # A trigger stands beside the function that it calls.
         made = re.findall(
@@ -161,19 +119,9 @@ def test_every_file_holds_the_object_it_is_named_after(root: Path, postgres: str
             union
             select relname from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'v'
         """).fetchall()
-    assert sorted(path.stem for path in scripts) == sorted(name for (name,) in objects)
-
-
-def test_migrations_are_numbered_without_gaps(root: Path, postgres: str, template: str) -> None:
-    names = [path.stem.split("_", 1) for path in migrations(root)]
-    with psycopg.connect(postgres, dbname=template) as connection:
-        applied = connection.execute("select number, name from metl.migration order by number").fetchall()
-    assert applied == [(number, name[1].replace("_", " ")) for number, name in enumerate(names, start=1)]
-    assert [int(name[0]) for name in names] == [number for number, _ in applied]
-
-
-def migrations(root: Path) -> list[Path]:
-    return [path for path in files(root / "sql" / "install.sql") if path.parent.name == "migrations"]
+    # Those that apply migrations are beside them.
+    installers = {path.stem for path in (root / "sql" / "migrations").glob("_*.sql")}
+    assert sorted(path.stem for path in paths) == sorted({name for (name,) in objects} - installers)
 
 
 def test_installing_again_changes_nothing(database: str, fresh: str) -> None:
@@ -185,17 +133,6 @@ def test_installing_again_changes_nothing(database: str, fresh: str) -> None:
     with psycopg.connect(database) as connection:
         assert connection.execute(when).fetchall() == before
     assert_same(dump(database), fresh)
-
-
-def test_a_database_at_any_migration_is_brought_up_to_date(postgres: str, root: Path, fresh: str) -> None:
-    """Each time the later ones are applied to what the earlier ones made, never all in one go."""
-    steps = migrations(root)
-    for count in range(1, len(steps) + 1):
-        with empty_database(postgres) as dsn:
-            for path in steps[:count]:
-                run(dsn, path)
-            install(dsn)
-            assert_same(dump(dsn), fresh)
 
 
 def test_an_update_keeps_what_was_written(database: str) -> None:
@@ -239,23 +176,14 @@ def test_an_update_takes_back_rights_that_are_not_in_the_access_matrix(database:
     assert_same(dump(database), fresh)
 
 
-def psql(dsn: str, script: Path, cwd: Path) -> str:
-    done = subprocess.run(
-        [binaries() / "psql", "--no-psqlrc", "-q", "-v", "ON_ERROR_STOP=1", "-d", dsn, "-f", script],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout + done.stderr
-
-
-def test_psql_installs_the_same(postgres: str, root: Path, fresh: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("options", [(), ("-1",)], ids=["in many transactions", "in one"])
+def test_psql_installs_the_same(
+    postgres: str, root: Path, fresh: str, tmp_path: Path, options: tuple[str, ...]
+) -> None:
     with empty_database(postgres) as dsn:
-        assert psql(dsn, root / "sql" / "install.sql", tmp_path) == "", "nothing to worry anybody with"
-        assert_same(dump(dsn), fresh)
-        assert psql(dsn, root / "sql" / "install.sql", tmp_path) == ""
-        assert_same(dump(dsn), fresh)
+        for _ in range(2):
+            assert psql(dsn, root / "sql" / "install.sql", tmp_path, *options) == "", "no warnings"
+            assert_same(dump(dsn), fresh)
 
 
 @pytest.fixture

@@ -1,0 +1,26 @@
+-- Functions of earlier releases that are gone: no old overload can be called, or be granted to roles again.
+set client_min_messages = warning;
+drop function if exists metl._add_entity_version(text, int, jsonb, boolean);
+drop function if exists metl._add_entity_version(text, int, jsonb, jsonb);
+drop function if exists metl._add_schema_version(text, int, jsonb, boolean);
+drop function if exists metl._add_schema_version(text, int, jsonb, jsonb);
+drop function if exists metl._generalize(text);
+drop function if exists metl._insert_entity_version(bigint, text, int, metl._given_attribute[]);
+drop function if exists metl._number(text);
+drop function if exists metl._refuse_violations(int[]);
+drop function if exists metl._settle_renames(text, jsonb);
+drop function if exists metl._tell(bigint, metl._cell_fate[], boolean);
+drop function if exists metl._violations(int[]);
+drop function if exists metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[]);
+drop function if exists metl._wait(text, text, int, jsonb, jsonb, metl._cell_fate[], text);
+drop function if exists metl._wait(text, text, int, jsonb, metl._cell_fate[]);
+drop function if exists metl._warehouse_apply(text, text, text, text, text);
+drop function if exists metl._warehouse_reject(text, bigint, text);
+drop function if exists metl._warehouse_take(text, text);
+drop function if exists metl._warehouse_truncate(text);
+drop function if exists metl._warehouse_work(text, text);
+drop function if exists metl.confirm_plan(bigint);
+drop function if exists metl.merge_initial_load(text, text, int, timestamptz, text[]);
+drop function if exists metl.merge_warehouse(text);
+drop function if exists metl.shape_warehouse(text);
+reset client_min_messages;
