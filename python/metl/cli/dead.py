@@ -187,14 +187,18 @@ def replay(
 def give_up(letters: tuple[int, ...], purge: bool, why: str, yes: bool, as_json: bool, **wanted: str | None) -> None:
     """Say that letters are not worth another try: LETTERS, or those that the options choose.
 
-    Their rows stay, with who gave them up and why in metl.operations. Needs a member of metl_steward.
+    Their rows stay, with who gave them up and why in metl.operations. The options choose only letters that wait, with
+    status "dead": one that was sent may have been mapped. Needs a member of metl_steward.
     """
     with snapshot(address()) as connection:
-        found = named(connection, letters, **wanted)
+        found = named(connection, letters, status=None if letters else "dead", **wanted)
     preview = _preview(found, as_json)
     agree(f"Give {counted(len(found), 'letter')} up{' and drop what they say' if purge else ''}?", yes)
     with transaction(address()) as connection:
         numbers = [letter["letter"] for letter in found]
+        if not letters:
+            # The collector, or somebody else, may have sent some of them since they were shown.
+            numbers = [letter["letter"] for letter in chosen(connection, letters=numbers, status="dead")]
         [(count,)] = connection.execute("select metl.give_up_letters(%s, %s, %s)", (numbers, why, purge)).fetchall()
     if as_json:
         print_json({"given_up": count, "groups": preview})

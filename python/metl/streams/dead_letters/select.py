@@ -54,8 +54,8 @@ def named(
         others = chosen(connection, **wanted) if status else []
         if others:
             raise BadInput(
-                f"None of these {len(others)} letters waits: they were sent or given up. Name one by its number to "
-                "send it all the same; see them with: metl dead list"
+                f"None of these {len(others)} letters waits: they were sent or given up. Name them by number to "
+                "choose them all the same; see them with: metl dead list"
             )
         raise BadInput(f"There are no such dead letters.{_hint(connection, wanted)}")
     return found
