@@ -14,7 +14,7 @@ begin
     return query
     with given as (
         select letter.*, count(*) over same_message as times, row_number() over same_message as place
-        from metl._read_letters(collect_letters.topic, letters) as letter
+        from metl._parse_dead_letters(collect_letters.topic, letters) as letter
         window same_message as (
             partition by letter.topic, letter.partition, letter.message_offset, letter.content
             order by letter.number desc

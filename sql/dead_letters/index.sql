@@ -1,11 +1,11 @@
 -- Dead letters: messages that could not be mapped
 
 -- Internals
-\ir _header_number.sql
+\ir _header_bigint.sql
 \ir _header_int.sql
-\ir _read_letters.sql
-\ir _send.sql
-\ir _due.sql
+\ir _parse_dead_letters.sql
+\ir _claim_letters.sql
+\ir _due_letters.sql
 
 -- Views
 \ir due_letters.sql

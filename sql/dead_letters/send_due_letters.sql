@@ -8,9 +8,9 @@ returns table (
 language sql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select * from metl._send(
+    select * from metl._claim_letters(
         array(
-            select due.letter from metl._due as due
+            select due.letter from metl._due_letters as due
             where
                 due.topic = send_due_letters.of_topic
                 and due.needed <= send_due_letters.state

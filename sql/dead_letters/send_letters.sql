@@ -6,7 +6,7 @@ returns table (
 language sql security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select * from metl._send(send_letters.letters, send_letters.operation, send_letters.most)
+    select * from metl._claim_letters(send_letters.letters, send_letters.operation, send_letters.most)
 $$;
 comment on function metl.send_letters(bigint[], bigint, int) is
 'Marks dead letters as sent again by an operation and returns what is to be sent, payload and all; left out is what '

@@ -1,13 +1,13 @@
 -- Decoding: SQL that turns values of Debezium and Kafka Connect, which come as text, into values of PostgreSQL
 
 -- Internals
-\ir _does_not_fit.sql
-\ir _decimal_of.sql
-\ir _wire_is_number.sql
-\ir _postgres_year.sql
-\ir _wire_year.sql
-\ir _wire_moment.sql
-\ir _wire_native.sql
-\ir _warehouse_type.sql
-\ir _wire_value.sql
-\ir _warehouse_read.sql
+\ir _refuse_inexact_value.sql
+\ir _decode_decimal.sql
+\ir _is_integer_sql.sql
+\ir _iso_year_to_postgres.sql
+\ir _iso_year_sql.sql
+\ir _exact_timestamp_sql.sql
+\ir _source_value_sql.sql
+\ir _column_type.sql
+\ir _column_value_sql.sql
+\ir _json_field_sql.sql

@@ -3,7 +3,7 @@ language plpgsql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _known metl.job := metl._require_instance(job, instance);
+    _known metl.job := metl._require_current_instance(job, instance);
 begin
     if _known.stop_requested then
         raise exception using

@@ -1,14 +1,14 @@
 -- Jobs: which run, and what their batches did
 
 -- Internals
-\ir _read_progress.sql
-\ir _wrong_progress.sql
-\ir _held.sql
+\ir _parse_progress.sql
+\ir _progress_problem.sql
+\ir _advisory_locks.sql
 \ir _require_job.sql
-\ir _require_instance.sql
-\ir _hold.sql
-\ir _let_go.sql
-\ir _refuse_to_start.sql
+\ir _require_current_instance.sql
+\ir _try_advisory_locks.sql
+\ir _release_advisory_locks.sql
+\ir _refuse_running_job.sql
 \ir _add_counts.sql
 
 -- Views

@@ -3,7 +3,7 @@ select
     job.job,
     job.status,
     job.reason,
-    hashtextextended('metl job ' || job.job, 0) in (select held.key from metl._held as held) as running,
+    hashtextextended('metl job ' || job.job, 0) in (select held.key from metl._advisory_locks as held) as running,
     job.started_at,
     job.status_at,
     latest.batch as last_batch,

@@ -4,7 +4,7 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 declare
-    _read metl.job_batch := metl._read_progress(job, batch, progress);
+    _read metl.job_batch := metl._parse_progress(job, batch, progress);
 begin
     if not exists (
         select from metl.job_instance as known

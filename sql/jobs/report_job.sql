@@ -24,7 +24,7 @@ begin
         reason = report_job.reason
     where job.job = report_job.job and job.instance = report_job.instance;
     if not found then
-        perform metl._require_instance(job, instance);
+        perform metl._require_current_instance(job, instance);
     end if;
 end $$;
 comment on function metl.report_job(text, uuid, text, text) is

@@ -20,28 +20,28 @@ begin
             ),
             hint = 'Give a UUID made for this run, and an object that tells people about it.';
     end if;
-    _taken := metl._hold(array[
+    _taken := metl._try_advisory_locks(array[
         hashtextextended('metl job ' || job, 0), hashtextextended('metl checkpoint ' || checkpoint, 0)
     ]);
     -- A session that holds the checkpoint for another job of its own would get it again.
     if _taken is null or exists (
         select from metl.job as other
-        inner join metl._held as held on hashtextextended('metl job ' || other.job, 0) = held.key
+        inner join metl._advisory_locks as held on hashtextextended('metl job ' || other.job, 0) = held.key
         where other.checkpoint = start_job.checkpoint and other.job <> start_job.job
     ) then
-        perform metl._let_go(_taken);
-        perform metl._refuse_to_start(job, checkpoint);
+        perform metl._release_advisory_locks(_taken);
+        perform metl._refuse_running_job(job, checkpoint);
     end if;
     select known.* into _known from metl.job as known where known.job = start_job.job for no key update;
     if _known.instance <> instance and exists (
         select from metl.job_instance as earlier
         where earlier.job = start_job.job and earlier.instance = start_job.instance
     ) then
-        perform metl._let_go(_taken);
-        perform metl._require_instance(job, instance);
+        perform metl._release_advisory_locks(_taken);
+        perform metl._require_current_instance(job, instance);
     end if;
     if _known.checkpoint <> checkpoint then
-        perform metl._let_go(array[hashtextextended('metl checkpoint ' || _known.checkpoint, 0)]);
+        perform metl._release_advisory_locks(array[hashtextextended('metl checkpoint ' || _known.checkpoint, 0)]);
     end if;
     -- An instance that comes again, after its connection broke, still has to stop if it was told to.
     insert into metl.job (job, checkpoint, instance, about)

@@ -4,10 +4,10 @@ language plpgsql stable
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _read metl._read_line[] := array(select read from metl._read_lines(lines) as read);
+    _read metl._read_line[] := array(select read from metl._resolve_lines(lines) as read);
     _first record;
 begin
-    select problem.*, count(*) over () into _first from metl._problems(_read) as problem limit 1;
+    select problem.*, count(*) over () into _first from metl._line_problems(_read) as problem limit 1;
     if found then
         raise exception using
             errcode = 'invalid_parameter_value',
@@ -44,7 +44,7 @@ begin
         from goal
         where
             goal.content
-            is distinct from metl._content_at(goal.schema_id, goal.version, goal.entity_id, goal.entity_version)
+            is distinct from metl._effective_content(goal.schema_id, goal.version, goal.entity_id, goal.entity_version)
         order by goal.schema_id, goal.version, goal.entity_id
     );
 end $$;

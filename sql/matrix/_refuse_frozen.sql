@@ -9,7 +9,7 @@ begin
     from (select distinct change.schema_id, change.entity_id from unnest(changes) as change) as edited
     inner join metl.schema as s on s.schema_id = edited.schema_id
     inner join metl.entity as e on e.entity_id = edited.entity_id
-    where metl._policy(edited.schema_id, edited.entity_id) = 'freeze'
+    where metl._effective_policy(edited.schema_id, edited.entity_id) = 'freeze'
     limit 1;
     if found then
         raise exception using

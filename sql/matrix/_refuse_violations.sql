@@ -8,7 +8,7 @@ begin
     if cardinality(schemas) = 0 then
         return;
     end if;
-    select * into _violation from metl._violations(schemas, entities) limit 1;
+    select * into _violation from metl._invariant_violations(schemas, entities) limit 1;
     if found then
         raise exception using
             errcode = 'integrity_constraint_violation',

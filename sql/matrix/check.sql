@@ -3,7 +3,7 @@ returns table (invariant text, schema text, version int, entity text, entity_ver
 language sql stable security definer
 set search_path = pg_catalog, pg_temp
 as $$
-    select violation.* from metl._violations() as violation
+    select violation.* from metl._invariant_violations() as violation
     union all
     select 'states have no gaps', null, null, null, null, format('%s states, the clock says %s', count(state.state), clock.state)
     from metl.clock left join metl.state on true

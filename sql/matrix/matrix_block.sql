@@ -12,8 +12,8 @@ begin
     select target.name, source.name, (one.attribute_id is not null)::int
     from metl.entity_attribute_version as target
     cross join metl.attribute_version as source
-    left join metl._pairs(
-        metl._content_at(_schema_id, matrix_block.version, _entity_id, matrix_block.entity_version)
+    left join metl._unnest_content(
+        metl._effective_content(_schema_id, matrix_block.version, _entity_id, matrix_block.entity_version)
     ) as one on source.attribute_id = one.attribute_id and target.entity_attribute_id = one.entity_attribute_id
     where
         target.entity_id = _entity_id

@@ -12,12 +12,12 @@ begin
     perform metl._lock();
     _schema_id := metl._require_schema_version(schema, version);
     _entity_id := metl._require_entity_version(entity, entity_version);
-    return metl._edit(
+    return metl._edit_blocks(
         'set_block',
         jsonb_build_object('schema', schema, 'version', version, 'entity', entity, 'entity_version', entity_version),
         array[(
             _schema_id, version, _entity_id, entity_version,
-            metl._read_mapping(_schema_id, version, _entity_id, entity_version, mapping)
+            metl._parse_mapping(_schema_id, version, _entity_id, entity_version, mapping)
         )::metl._block_content]
     );
 end $$;

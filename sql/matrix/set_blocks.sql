@@ -16,9 +16,9 @@ begin
             message = format('The blocks are not an array: %s', coalesce(left(blocks::text, 100), 'null')),
             hint = _shape;
     end if;
-    perform metl._refuse_blocks(blocks);
+    perform metl._refuse_invalid_blocks(blocks);
     _changes := array(
-        select metl._read_block(element.value) from jsonb_array_elements(blocks) as element
+        select metl._parse_block(element.value) from jsonb_array_elements(blocks) as element
     );
     select s.name as schema, change.version, e.name as entity into _twice
     from unnest(_changes) as change
@@ -32,7 +32,7 @@ begin
                              _twice.schema, _twice.version, _twice.entity),
             hint = 'Give each block once.';
     end if;
-    return metl._edit('set_blocks', jsonb_build_object('blocks', cardinality(_changes)), _changes);
+    return metl._edit_blocks('set_blocks', jsonb_build_object('blocks', cardinality(_changes)), _changes);
 end $$;
 comment on function metl.set_blocks(jsonb) is
 'Sets many blocks as one state, all or nothing; an error lists every block that cannot be set.';

@@ -15,7 +15,7 @@ begin
     if cardinality(_changes) = 0 then
         return null;
     end if;
-    return metl._edit('set_mappings', jsonb_build_object('blocks', cardinality(_changes)), _changes);
+    return metl._edit_blocks('set_mappings', jsonb_build_object('blocks', cardinality(_changes)), _changes);
 end $$;
 comment on function metl.set_mappings(metl.mapping_line[], boolean) is
 'Sets each block that is mentioned to exactly the lines given, as one state, all or nothing; with clear_others the '

@@ -38,8 +38,6 @@ drop function if exists metl._match_attributes(
 );
 drop function if exists metl._match_entity_attributes(text, int, metl._given_attribute[]);
 drop function if exists metl._match_schema_attributes(text, int, metl._given_attribute[]);
-drop function if exists metl._warehouse_shape(text);
-drop function if exists metl._warehouse_statements(text, text, text, bigint, text, int);
 
 -- Before the first release, the columns of two views were in another order for a while.
 do $$
@@ -57,3 +55,6 @@ begin
         drop view metl.dead_letters;
     end if;
 end $$;
+
+alter view if exists metl._held rename to _advisory_locks;
+alter view if exists metl._due rename to _due_letters;

@@ -9,9 +9,9 @@ declare
     _state bigint;
 begin
     perform metl._lock();
-    _plan := metl._decide(plan_id, 'confirmed');
+    _plan := metl._decide_plan(plan_id, 'confirmed');
     if renames is not null then
-        _plan.attributes := metl._rename_attributes(_plan, renames);
+        _plan.attributes := metl._apply_renames(_plan, renames);
     end if;
     _state := case _plan.kind
         when 'schema_version' then metl._add_schema_version(

@@ -1,25 +1,25 @@
 -- Plans: what a change does to each cell, policies, notices and what waits for confirmation
 
 -- Internals
-\ir _policy.sql
-\ir _column_plan.sql
-\ir _row_plan.sql
-\ir _column_end.sql
-\ir _row_end.sql
-\ir _block_plan.sql
-\ir _tell.sql
+\ir _effective_policy.sql
+\ir _plan_schema_version.sql
+\ir _plan_entity_version.sql
+\ir _plan_schema_version_end.sql
+\ir _plan_entity_version_end.sql
+\ir _plan_blocks.sql
+\ir _insert_notices.sql
 \ir _lost_by_block.sql
-\ir _must_wait.sql
+\ir _needs_confirmation.sql
 \ir _bigrams.sql
 \ir _likely_renames.sql
-\ir _renames_of.sql
-\ir _sparing_renames.sql
-\ir _lost.sql
-\ir _wait.sql
+\ir _filter_renames.sql
+\ir _suggest_renames.sql
+\ir _lost_cells.sql
+\ir _queue_plan.sql
 \ir _refuse_to_overtake.sql
-\ir _refuse_new_losses.sql
-\ir _rename_attributes.sql
-\ir _decide.sql
+\ir _refuse_unapproved_losses.sql
+\ir _apply_renames.sql
+\ir _decide_plan.sql
 
 -- Views
 \ir policies.sql

@@ -12,9 +12,9 @@ begin
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._block_plan(array[(
+    from metl._plan_blocks(array[(
         _schema_id, plan_block.version, _entity_id, plan_block.entity_version,
-        metl._read_mapping(_schema_id, plan_block.version, _entity_id, plan_block.entity_version, mapping)
+        metl._parse_mapping(_schema_id, plan_block.version, _entity_id, plan_block.entity_version, mapping)
     )::metl._block_content]) as cell;
 end $$;
 comment on function metl.plan_block(text, int, text, int, jsonb) is

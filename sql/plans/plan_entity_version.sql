@@ -6,8 +6,8 @@ as $$
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._row_plan(
-        entity, version, metl._read_attributes(format('entity %L version %s', entity, version), attributes)
+    from metl._plan_entity_version(
+        entity, version, metl._parse_attributes(format('entity %L version %s', entity, version), attributes)
     ) as cell
 $$;
 comment on function metl.plan_entity_version(text, int, jsonb) is

@@ -9,7 +9,7 @@ begin
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._row_end(plan_entity_version_end.entity, plan_entity_version_end.version) as cell;
+    from metl._plan_entity_version_end(plan_entity_version_end.entity, plan_entity_version_end.version) as cell;
 end $$;
 comment on function metl.plan_entity_version_end(text, int) is
 'What deleting an entity version would do, without doing it.';

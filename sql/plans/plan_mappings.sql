@@ -12,7 +12,7 @@ begin
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._block_plan(_changes) as cell;
+    from metl._plan_blocks(_changes) as cell;
 end $$;
 comment on function metl.plan_mappings(metl.mapping_line[], boolean) is
 'What metl.set_mappings would do to the cells of the blocks that it changes, without doing it.';

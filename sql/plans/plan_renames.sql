@@ -6,8 +6,8 @@ as $$
 begin
     return query
     select rename.*
-    from metl._likely_renames(schema, version, metl._read_attributes(
-        format('schema %L version %s', schema, version), metl._settle_draft(schema, version, attributes)
+    from metl._likely_renames(schema, version, metl._parse_attributes(
+        format('schema %L version %s', schema, version), metl._resolve_draft_aliases(schema, version, attributes)
     )) as rename;
 end $$;
 comment on function metl.plan_renames(text, int, jsonb) is

@@ -12,9 +12,9 @@ begin
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._block_plan(metl._run(
+    from metl._plan_blocks(metl._run_blocks(
         _schema_id, plan_run.version, _entity_id, plan_run.entity_version,
-        metl._read_mapping(_schema_id, plan_run.version, _entity_id, plan_run.entity_version, mapping)
+        metl._parse_mapping(_schema_id, plan_run.version, _entity_id, plan_run.entity_version, mapping)
     )) as cell;
 end $$;
 comment on function metl.plan_run(text, int, text, int, jsonb) is

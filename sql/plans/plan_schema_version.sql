@@ -6,8 +6,8 @@ as $$
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._column_plan(
-        schema, version, metl._read_attributes(format('schema %L version %s', schema, version), attributes)
+    from metl._plan_schema_version(
+        schema, version, metl._parse_attributes(format('schema %L version %s', schema, version), attributes)
     ) as cell
 $$;
 comment on function metl.plan_schema_version(text, int, jsonb) is

@@ -9,7 +9,7 @@ begin
     select
         cell.schema, cell.version, cell.entity, cell.entity_version,
         cell.attribute, cell.entity_attribute, cell.fate, cell.reason
-    from metl._column_end(plan_schema_version_end.schema, plan_schema_version_end.version) as cell;
+    from metl._plan_schema_version_end(plan_schema_version_end.schema, plan_schema_version_end.version) as cell;
 end $$;
 comment on function metl.plan_schema_version_end(text, int) is
 'What deleting a schema version would do, without doing it.';

@@ -9,7 +9,7 @@ begin
     return query
     select cell.*
     from metl.plan_schema_version(
-        simulate.schema, _next, metl._settle_draft(simulate.schema, _next, attributes)
+        simulate.schema, _next, metl._resolve_draft_aliases(simulate.schema, _next, attributes)
     ) as cell
     where cell.fate = 'lost' and cell.reason <> 'frozen';
 end $$;

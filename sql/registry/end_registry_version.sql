@@ -11,21 +11,21 @@ declare
     _cells metl._cell_fate[];
 begin
     perform metl._lock();
-    _found := metl._require_entry(entry);
+    _found := metl._require_registry_version(entry);
     if _found.gone_at is null or _found.outcome = 'ended' then
         return;
     end if;
     select plan.plan_id into _found.plan_id from metl.waiting_plan as plan
     where plan.plan_id = _found.plan_id and plan.decision is null;
     if found then
-        perform metl._decide(_found.plan_id, 'rejected');
+        perform metl._decide_plan(_found.plan_id, 'rejected');
     end if;
     _is_live := _found.outcome = 'taken' and exists (
         select from metl.schema_version as v inner join metl.schema as s on v.schema_id = s.schema_id
         where s.name = _found.schema and v.version = _found.version and v.deleted is null
     );
     if _is_live then
-        _cells := array(select cell from metl._column_end(_found.schema, _found.version) as cell);
+        _cells := array(select cell from metl._plan_schema_version_end(_found.schema, _found.version) as cell);
         _state := metl.delete_schema_version(_found.schema, _found.version);
         -- With the last version of a schema go cells that nothing carries over: somebody should know which.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost)
@@ -37,10 +37,10 @@ begin
         );
     end if;
     _found.problem := null;
-    perform metl._tell_of_registry(_found);
+    perform metl._update_registry_notice(_found);
     update metl.registry_version as known set outcome = 'ended' where known.entry = _found.entry;
     if _is_live or _found.plan_id is not null then
-        return query select told.* from metl._registry_event('deleted', _found, _state) as told;
+        return query select told.* from metl._make_registry_event('deleted', _found, _state) as told;
     end if;
 end $$;
 comment on function metl.end_registry_version(bigint) is

@@ -1,13 +1,13 @@
 -- Registries: which versions they have, and what became of each
 
 -- Internals
-\ir _is_same.sql
-\ir _read_listing.sql
-\ir _require_entry.sql
-\ir _registry_number.sql
-\ir _register.sql
-\ir _registry_event.sql
-\ir _tell_of_registry.sql
+\ir _has_same_attributes.sql
+\ir _parse_listing.sql
+\ir _require_registry_version.sql
+\ir _assign_schema_version.sql
+\ir _register_schema_version.sql
+\ir _make_registry_event.sql
+\ir _update_registry_notice.sql
 
 -- Views
 \ir registry_versions.sql

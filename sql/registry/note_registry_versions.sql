@@ -10,7 +10,7 @@ declare
 begin
     perform metl._check_name('registry', registry);
     perform metl._lock();
-    _found := metl._read_listing(note_registry_versions.registry, listing);
+    _found := metl._parse_listing(note_registry_versions.registry, listing);
     update metl.registry_version as known set gone_at = clock_timestamp()
     where known.entry = any(gone) and known.registry = note_registry_versions.registry and known.gone_at is null;
     -- What was deleted and made anew is another version under the same name.
@@ -33,7 +33,7 @@ begin
             = (found.registry, found.registry_group, found.artifact, found.registry_version)
             and known.registry_state is distinct from found.registry_state
             and known.outcome <> 'passed over'
-    cross join lateral metl._registry_event(
+    cross join lateral metl._make_registry_event(
         'state changed', jsonb_populate_record(known, jsonb_build_object('registry_state', found.registry_state))
     ) as event
     order by known.position;

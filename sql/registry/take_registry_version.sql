@@ -19,7 +19,7 @@ begin
             hint = 'Give the attributes and refs of the version, or say why they cannot be read.';
     end if;
     perform metl._lock();
-    _found := metl._require_entry(entry);
+    _found := metl._require_registry_version(entry);
     if
         _found.outcome <> 'pending'
         or _found.gone_at is not null
@@ -49,10 +49,10 @@ begin
         _found.problem := format('Schema %s is that of artifact %s in group %s of %s already, which was first.',
                                  _found.schema, _rival.artifact, _rival.registry_group, _rival.registry);
     else
-        _found.version := coalesce(_found.version, metl._registry_number(_found));
+        _found.version := coalesce(_found.version, metl._assign_schema_version(_found));
         if problem is null then
             select registered.* into _event, _found.plan_id, _state, _found.problem
-            from metl._register(_found.schema, _found.version, attributes, refs) as registered;
+            from metl._register_schema_version(_found.schema, _found.version, attributes, refs) as registered;
         end if;
         _found.outcome := case
             when problem is not null and not is_final then 'pending'
@@ -64,8 +64,8 @@ begin
     update metl.registry_version as known
     set version = _found.version, outcome = _found.outcome, plan_id = _found.plan_id, problem = _found.problem
     where known.entry = _found.entry;
-    perform metl._tell_of_registry(_found);
-    return query select told.* from metl._registry_event(
+    perform metl._update_registry_notice(_found);
+    return query select told.* from metl._make_registry_event(
         case _found.outcome when 'taken' then _event when 'conflict' then 'conflict' else 'unreadable' end, _found, _state
     ) as told;
 end $$;

@@ -29,7 +29,7 @@ begin
                 jsonb_build_object('schema', ended.schema, 'version', ended.version, 'state', ended.state)
                 order by ended.schema
             ) as schemas
-        from metl._unfed(_entity_id) as ended
+        from metl._unfed_attributes(_entity_id) as ended
         group by ended.entity_attribute_id
     )
     select

@@ -1,7 +1,7 @@
 -- Search: what feeds what
 
 -- Internals
-\ir _unfed.sql
+\ir _unfed_attributes.sql
 
 -- Views
 \ir progressions.sql

@@ -2,8 +2,8 @@
 
 -- Internals
 \ir _lock.sql
-\ir _advance.sql
-\ir _summary.sql
+\ir _begin_state.sql
+\ir _state_summary.sql
 \ir _decompaction_at.sql
 
 -- Views

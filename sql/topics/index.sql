@@ -1,7 +1,7 @@
 -- Topics: how messages are read and by what they name their version
 
 -- Internals
-\ir _check_topic.sql
+\ir _check_topic_rule.sql
 \ir _topics_at.sql
 \ir _column_sets_at.sql
 \ir _message_versions_at.sql

@@ -14,7 +14,7 @@ declare
     _state bigint;
 begin
     perform metl._lock();
-    perform metl._check_topic(pattern, format, payload, schema, version);
+    perform metl._check_topic_rule(pattern, format, payload, schema, version);
     if schema is not null then
         _schema_id := metl._require_schema(schema);
         if not exists (
@@ -30,9 +30,9 @@ begin
     if version is not null and pattern not like '%*%' then
         perform metl._require_schema_version(coalesce(schema, pattern), version);
     end if;
-    _state := metl._advance(
+    _state := metl._begin_state(
         'set_topic',
-        metl._summary(schema, version, null, null, '{}')
+        metl._state_summary(schema, version, null, null, '{}')
         || jsonb_build_object('pattern', pattern, 'format', format, 'payload', payload)
     );
     update metl.topic_rule set until = _state

@@ -15,8 +15,8 @@ begin
             message = format('There is no rule for %s.', coalesce('topic ' || quote_literal(pattern), 'null')),
             hint = 'metl.topic_rules lists the rules there are.';
     end if;
-    _state := metl._advance(
-        'unset_topic', metl._summary(null, null, null, null, '{}') || jsonb_build_object('pattern', pattern)
+    _state := metl._begin_state(
+        'unset_topic', metl._state_summary(null, null, null, null, '{}') || jsonb_build_object('pattern', pattern)
     );
     update metl.topic_rule set until = _state
     where topic_rule.pattern = unset_topic.pattern and topic_rule.until is null;

@@ -19,7 +19,7 @@ begin
     select v.* into _used
     from metl.entity_version as v inner join metl.entity as e using (entity_id)
     where e.name = _add_entity_version.entity and v.version = _add_entity_version.version;
-    perform metl._require_new_version('entity', entity, version, _used.added, _used.deleted);
+    perform metl._refuse_used_version('entity', entity, version, _used.added, _used.deleted);
     if approved is null then
         perform metl._refuse_to_overtake('entity_version', entity, version);
     end if;
@@ -32,12 +32,12 @@ begin
             message = format('Entity %L is at version %s already; version %s would be a second live one.', entity, _live, version),
             hint = format('Take a number above %s: a new version takes the place of the one before it.', _live);
     end if;
-    _fresh := metl._read_attributes(format('entity %L version %s', entity, version), attributes);
+    _fresh := metl._parse_attributes(format('entity %L version %s', entity, version), attributes);
 
-    _plan := array(select planned from metl._row_plan(entity, version, _fresh) as planned);
+    _plan := array(select planned from metl._plan_entity_version(entity, version, _fresh) as planned);
     select mapped.schema into _frozen
     from (select distinct cell.schema_id, cell.entity_id, cell.schema from unnest(_plan) as cell) as mapped
-    where metl._policy(mapped.schema_id, mapped.entity_id) = 'freeze' limit 1;
+    where metl._effective_policy(mapped.schema_id, mapped.entity_id) = 'freeze' limit 1;
     if found then
         raise exception using
             errcode = 'object_not_in_prerequisite_state',
@@ -47,14 +47,14 @@ begin
                           _frozen, entity);
     end if;
     if approved is not null then
-        perform metl._refuse_new_losses(_plan, approved);
-    elsif metl._must_wait(_plan) then
-        return metl._wait('entity_version', entity, version, attributes, '{}', _plan, description);
+        perform metl._refuse_unapproved_losses(_plan, approved);
+    elsif metl._needs_confirmation(_plan) then
+        return metl._queue_plan('entity_version', entity, version, attributes, '{}', _plan, description);
     end if;
-    _state := metl._advance('add_entity_version', metl._summary(null, null, entity, version, _plan));
+    _state := metl._begin_state('add_entity_version', metl._state_summary(null, null, entity, version, _plan));
     _entity_id := metl._insert_entity_version(_state, entity, version, description, _fresh);
-    perform metl._elevate(_state, _entity_id, _live, version);
-    perform metl._tell(_state, _plan);
+    perform metl._move_blocks(_state, _entity_id, _live, version);
+    perform metl._insert_notices(_state, _plan);
     return _state;
 end $$;
 comment on function metl._add_entity_version(text, int, jsonb, text, jsonb) is

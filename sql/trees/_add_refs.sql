@@ -19,15 +19,15 @@ begin
     from (
         select each.kind, jsonb_agg(distinct each.ref order by each.ref) as refs
         from (
-            select * from metl._given_refs(_known) union all select * from metl._read_refs(schema, version, refs)
+            select * from metl._unnest_refs(_known) union all select * from metl._parse_refs(schema, version, refs)
         ) as each
         group by each.kind
     ) as by_kind;
     if _all = _known then
         return metl.current_state();
     end if;
-    _state := metl._advance('set_refs', metl._summary(schema, version, null, null, '{}'));
-    perform metl._store_refs(_state, _schema_id, schema, version, _all);
+    _state := metl._begin_state('set_refs', metl._state_summary(schema, version, null, null, '{}'));
+    perform metl._replace_refs(_state, _schema_id, schema, version, _all);
     return _state;
 end $$;
 comment on function metl._add_refs(text, int, jsonb) is

@@ -18,27 +18,27 @@ begin
     select v.* into _used
     from metl.schema_version as v inner join metl.schema as s using (schema_id)
     where s.name = _add_schema_version.schema and v.version = _add_schema_version.version;
-    perform metl._require_new_version('schema', schema, version, _used.added, _used.deleted);
+    perform metl._refuse_used_version('schema', schema, version, _used.added, _used.deleted);
     if approved is null then
         perform metl._refuse_to_overtake('schema_version', schema, version);
     end if;
-    _fresh := metl._read_attributes(format('schema %L version %s', schema, version), attributes);
+    _fresh := metl._parse_attributes(format('schema %L version %s', schema, version), attributes);
     -- What is wrong with the refs is said now, not when a plan is confirmed.
-    perform metl._read_refs(schema, version, refs);
+    perform metl._parse_refs(schema, version, refs);
 
-    _plan := array(select planned from metl._column_plan(schema, version, _fresh) as planned);
-    _likely_renames := metl._sparing_renames(schema, version, _fresh, _plan);
+    _plan := array(select planned from metl._plan_schema_version(schema, version, _fresh) as planned);
+    _likely_renames := metl._suggest_renames(schema, version, _fresh, _plan);
     if approved is not null then
-        perform metl._refuse_new_losses(_plan, approved);
-    elsif metl._must_wait(_plan) then
-        return metl._wait(
+        perform metl._refuse_unapproved_losses(_plan, approved);
+    elsif metl._needs_confirmation(_plan) then
+        return metl._queue_plan(
             'schema_version', schema, version, attributes, refs, _plan, likely_renames => _likely_renames
         );
     end if;
-    _state := metl._advance('add_schema_version', metl._summary(schema, version, null, null, _plan));
+    _state := metl._begin_state('add_schema_version', metl._state_summary(schema, version, null, null, _plan));
     _schema_id := metl._insert_schema_version(_state, schema, version, _fresh);
-    perform metl._store_refs(_state, _schema_id, schema, version, refs);
-    perform metl._store(_state, array(
+    perform metl._replace_refs(_state, _schema_id, schema, version, refs);
+    perform metl._set_contents(_state, array(
         select (_schema_id, _add_schema_version.version, cell.entity_id, cell.entity_version, coalesce(
             array_agg(array[cell.attribute_id, cell.entity_attribute_id] order by cell.attribute_id)
             filter (where cell.fate = 'kept'), '{}'
@@ -49,7 +49,7 @@ begin
         -- A block that is carried over whole is part of the run already.
         having bool_or(cell.fate = 'lost')
     ));
-    perform metl._tell(_state, _plan, likely_renames => _likely_renames);
+    perform metl._insert_notices(_state, _plan, likely_renames => _likely_renames);
     return _state;
 end $$;
 comment on function metl._add_schema_version(text, int, jsonb, jsonb, jsonb) is

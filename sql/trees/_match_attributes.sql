@@ -13,7 +13,7 @@ declare
 begin
     -- Two attributes cannot both continue one.
     select claim.previous_name, array_agg(claim.name order by claim.name) as names into _claimed
-    from metl._claims(fresh, lower_version) as claim
+    from metl._continued_attributes(fresh, lower_version) as claim
     group by claim.previous_name having count(*) > 1 limit 1;
     if found then
         raise exception using
@@ -25,7 +25,7 @@ begin
     return query
     with below as (
         select claim.name, claim.previous_name, claim.id, claim.same_type
-        from metl._claims(fresh, lower_version) as claim
+        from metl._continued_attributes(fresh, lower_version) as claim
     ),
     -- A version that comes late may share an attribute with the version above it only.
     above as (

@@ -10,8 +10,8 @@ declare
 begin
     perform metl._lock();
     _schema_id := metl._require_schema_version(schema, version);
-    _state := metl._advance('delete_schema_version', metl._summary(schema, version, null, null, array(
-        select planned from metl._column_end(schema, version) as planned
+    _state := metl._begin_state('delete_schema_version', metl._state_summary(schema, version, null, null, array(
+        select planned from metl._plan_schema_version_end(schema, version) as planned
     )));
     update metl.schema_version set deleted = _state
     where schema_version.schema_id = _schema_id and schema_version.version = delete_schema_version.version;
@@ -21,7 +21,7 @@ begin
         and schema_ref.version = delete_schema_version.version
         and schema_ref.until is null;
     -- Where it anchored a run, the run is anchored anew at the next live version.
-    perform metl._store(_state, array(
+    perform metl._set_contents(_state, array(
         select (_schema_id, delete_schema_version.version, block.entity_id, block.entity_version, null)::metl._block_content
         from metl.block
         where

@@ -12,32 +12,32 @@ declare
     _plan metl._cell_fate[];
 begin
     perform metl._check_name('entity', entity);
-    perform metl._read_attributes(_owner, attributes);
-    draft := metl._settle_entity_renames(entity, attributes);
-    _fresh := metl._read_attributes(_owner, draft);
+    perform metl._parse_attributes(_owner, attributes);
+    draft := metl._drop_applied_renames(entity, attributes);
+    _fresh := metl._parse_attributes(_owner, draft);
     select max(v.version) filter (where v.deleted is null), coalesce(max(v.version), 0) + 1
     into live_version, next_version
     from metl.entity_version as v inner join metl.entity as e using (entity_id)
     where e.name = draft_entity_version.entity;
     changes := (
         select coalesce(jsonb_agg(jsonb_strip_nulls(to_jsonb(difference))), '[]')
-        from metl._entity_changes(entity, next_version, _fresh, description) as difference
+        from metl._diff_entity(entity, next_version, _fresh, description) as difference
     );
     if live_version is not null and changes = '[]' then
         next_version := null;
     else
-        _plan := array(select planned from metl._row_plan(entity, next_version, _fresh) as planned);
+        _plan := array(select planned from metl._plan_entity_version(entity, next_version, _fresh) as planned);
         policy := case
             when exists (
                 select from (select distinct cell.schema_id, cell.entity_id from unnest(_plan) as cell) as mapped
-                where metl._policy(mapped.schema_id, mapped.entity_id) = 'freeze'
+                where metl._effective_policy(mapped.schema_id, mapped.entity_id) = 'freeze'
             ) then 'freeze'
-            when metl._must_wait(_plan) then 'confirm'
+            when metl._needs_confirmation(_plan) then 'confirm'
             else 'auto'
         end;
         select
             waiting.plan_id,
-            metl._read_attributes(_owner, waiting.attributes) = _fresh
+            metl._parse_attributes(_owner, waiting.attributes) = _fresh
             and coalesce(waiting.description, '') = coalesce(draft_entity_version.description, '')
         into plan_id, is_planned
         from metl.waiting_plan as waiting

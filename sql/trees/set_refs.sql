@@ -9,8 +9,8 @@ declare
 begin
     perform metl._lock();
     _schema_id := metl._require_schema_version(schema, version);
-    _state := metl._advance('set_refs', metl._summary(schema, version, null, null, '{}'));
-    perform metl._store_refs(_state, _schema_id, schema, version, refs);
+    _state := metl._begin_state('set_refs', metl._state_summary(schema, version, null, null, '{}'));
+    perform metl._replace_refs(_state, _schema_id, schema, version, refs);
     return _state;
 end $$;
 comment on function metl.set_refs(text, int, jsonb) is

@@ -9,8 +9,8 @@ begin
         return 0;
     end if;
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse ' || entity, 0));
-    perform metl._shape_warehouse(entity);
-    return metl._warehouse_clear(_entity_id);
+    perform metl._ensure_entity_table(entity);
+    return metl._clear_next_pages(_entity_id);
 end $$;
 comment on function metl.clear_columns(text) is
 'Clears a part of the values that rows of an entity still have in columns of policy clear that nothing feeds; '

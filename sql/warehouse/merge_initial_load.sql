@@ -9,7 +9,7 @@ declare
     -- In milliseconds, as messages say it: of those that are newer than the rows, and only of those, the rows give way.
     _at constant bigint := floor(extract(epoch from at) * 1000);
     _columns constant text[] := array(
-        select name from unnest(columns) as name where name <> all(metl._warehouse_cleared(entity, schema))
+        select name from unnest(columns) as name where name <> all(metl._cleared_columns(entity, schema))
     );
     _count bigint;
 begin

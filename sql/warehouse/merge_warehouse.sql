@@ -10,7 +10,7 @@ set work_mem = '64MB'
 set max_parallel_workers_per_gather = 0
 as $$
 declare
-    _staged constant text := metl._warehouse_work(job);
+    _staged constant text := metl._staging_table(job);
     _mine constant text := format('work.entity = %L and work.round > 0', entity);
     _made metl.warehouse_table;
     _kinds jsonb;
@@ -23,7 +23,7 @@ declare
 begin
     -- Two jobs may have records of the same entity.
     perform pg_advisory_xact_lock(hashtextextended('metl warehouse ' || entity, 0));
-    _kinds := metl._warehouse_survey(_staged, entity);
+    _kinds := metl._staged_record_kinds(_staged, entity);
     -- The table of a batch does not survive a crash of the server: that it is empty does not mean that all is merged.
     if _kinds = '[]' then
         raise exception using
@@ -32,26 +32,26 @@ begin
             hint = 'Copy them into the table that metl.open_warehouse names.';
     end if;
     if _kinds @> '[{"fits": false}]' then
-        _rejected := metl._warehouse_screen(_staged, entity);
-        _kinds := metl._warehouse_survey(_staged, entity);
+        _rejected := metl._reject_malformed_records(_staged, entity);
+        _kinds := metl._staged_record_kinds(_staged, entity);
     end if;
     if not exists (
         select from metl.entity_versions as live where live.entity = merge_warehouse.entity and live.deleted is null
     ) then
-        _rejected := _rejected + metl._warehouse_reject(_staged, _mine, 'The entity has no live version.');
+        _rejected := _rejected + metl._reject_records(_staged, _mine, 'The entity has no live version.');
         return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
     end if;
-    perform metl._shape_warehouse(entity);
+    perform metl._ensure_entity_table(entity);
     select known.* into strict _made
     from metl.warehouse_table as known inner join metl.entity as named using (entity_id)
     where named.name = merge_warehouse.entity;
-    perform metl._warehouse_clear(_made.entity_id);
+    perform metl._clear_next_pages(_made.entity_id);
     if
         _kinds @> '[{"op": "t"}]'
         or exists (select from metl.warehouse_truncate as known where known.entity_id = _made.entity_id)
     then
-        perform metl._warehouse_empty(_staged, entity, _made);
-        _kinds := metl._warehouse_survey(_staged, entity);
+        perform metl._soft_delete_rows(_staged, entity, _made);
+        _kinds := metl._staged_record_kinds(_staged, entity);
     end if;
 
     for _kind in
@@ -64,7 +64,7 @@ begin
         where kind.op <> 't'
     loop
         select * into _shape
-        from metl._warehouse_statements(
+        from metl._merge_statements(
             _staged, entity, _kind.op, _kind.state::bigint, _kind.schema, _kind.version::int
         );
         _shapes := _shapes || jsonb_build_object(
@@ -79,22 +79,22 @@ begin
     -- there is most to do, at first loads.
     if
         not (_kinds @> '[{"op": "u"}]' or _kinds @> '[{"op": "d"}]')
-        and metl._warehouse_insert(_staged, entity, _shapes)
+        and metl._insert_new_rows(_staged, entity, _shapes)
     then
         return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
     end if;
 
-    _rounds := metl._warehouse_arrange(_staged, entity, _shapes);
+    _rounds := metl._assign_rounds(_staged, entity, _shapes);
     while _rounds is not null loop
         for _round in _first .. _rounds loop
-            for _shape in select * from metl._warehouse_alike(_shapes) loop
+            for _shape in select * from metl._group_statements(_shapes) loop
                 _rejected := _rejected
-                + metl._warehouse_apply(_staged, _shape.shape, entity, _shape.ops, _round, _shape.feeds);
+                + metl._merge_round(_staged, _shape.shape, entity, _shape.ops, _round, _shape.feeds);
             end loop;
         end loop;
         exit when _rejected = 0;
         _first := _rounds + 1;
-        _rounds := metl._warehouse_recall(_staged, entity, _rounds);
+        _rounds := metl._requeue_skipped_records(_staged, entity, _rounds);
     end loop;
     return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
 end $$;

@@ -3,7 +3,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _staged constant text := metl._warehouse_work(job);
+    _staged constant text := metl._staging_table(job);
 begin
     perform metl._require_job(job);
     if to_regclass(format('warehouse.%I', _staged)) is null then

@@ -3,7 +3,7 @@ language plpgsql security definer
 set search_path = pg_catalog, pg_temp
 as $$
 declare
-    _staged constant text := metl._warehouse_work(job);
+    _staged constant text := metl._staging_table(job);
     _entities text[];
 begin
     execute format('select array(select distinct entity from warehouse.%I order by entity)', _staged) into _entities;

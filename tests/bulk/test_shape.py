@@ -67,7 +67,7 @@ def test_an_elevation_keeps_every_row(connection: psycopg.Connection) -> None:
         {"name": "count", "type": "integer"},
         {"name": "colour", "type": "string"},
     )  # fmt: skip
-    connection.execute("select metl._shape_warehouse('thing')")
+    connection.execute("select metl._ensure_entity_table('thing')")
     rows = connection.execute("select label, count, colour from warehouse.thing order by label").fetchall()
     assert rows == [("n0", 0, None), ("n1", 1, None), ("n2", 2, None)]
 
@@ -78,19 +78,19 @@ def test_names_that_change_places(connection: psycopg.Connection) -> None:
         {"name": "count", "type": "string", "renamed_from": "number"},
         {"name": "number", "type": "string", "renamed_from": "count"},
     )  # fmt: skip
-    connection.execute("select metl._shape_warehouse('thing')")
+    connection.execute("select metl._ensure_entity_table('thing')")
     assert ("n1", "1") in connection.execute("select count, number from warehouse.thing").fetchall()
 
 
 def test_what_is_dropped_is_kept_aside(connection: psycopg.Connection) -> None:
     elevate(connection, 2, {"name": "number", "type": "string"})
-    connection.execute("select metl._shape_warehouse('thing')")
+    connection.execute("select metl._ensure_entity_table('thing')")
     [old] = [name for name in columns(connection) if name.startswith("_old_")]
     assert "No longer part" in str(columns(connection)[old][1])
     assert len(connection.execute(f'select from warehouse.thing where "{old}" is not null'.encode()).fetchall()) == 3
     # A name that comes back is another column.
     elevate(connection, 3, {"name": "number", "type": "string"}, {"name": "count", "type": "integer"})
-    connection.execute("select metl._shape_warehouse('thing')")
+    connection.execute("select metl._ensure_entity_table('thing')")
     assert {old, "count", "number"} <= columns(connection).keys()
 
 
@@ -98,7 +98,7 @@ def test_a_type_that_values_do_not_fit_is_refused(connection: psycopg.Connection
     before = table(connection, "thing")
     elevate(connection, 2, {"name": "number", "type": "integer"}, {"name": "count", "type": "string"})
     with pytest.raises(errors.DatatypeMismatch, match=r"Column number .* cannot become bigint: .*n0"):
-        connection.execute("select metl._shape_warehouse('thing')")
+        connection.execute("select metl._ensure_entity_table('thing')")
     assert table(connection, "thing") == before
 
 

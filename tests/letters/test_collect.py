@@ -60,7 +60,7 @@ def test_a_number_that_is_too_large_holds_nobody_up(place: Place, name: str, num
     """Headers are what anybody says who may write to the topic."""
     letter = {"partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "headers": [], "said": {name: number}}
     with psycopg.connect(place.dsn) as connection:
-        query = "select partition, message_offset, message_at, replays, state from metl._read_letters('dead', %s)"
+        query = "select partition, message_offset, message_at, replays, state from metl._parse_dead_letters('dead', %s)"
         found = connection.execute(query, [json.dumps([letter])]).fetchall()
     assert found == [(0, 7, None, 0, None)]
 

@@ -168,7 +168,7 @@ def test_an_update_takes_back_rights_that_are_not_in_the_access_matrix(database:
     with psycopg.connect(database) as connection:
         connection.execute("grant select, insert on metl.block to metl_reader")
         connection.execute("grant execute on function metl.set_block to metl_job")
-        connection.execute("grant execute on function metl._advance to metl_steward")
+        connection.execute("grant execute on function metl._begin_state to metl_steward")
         connection.execute("grant usage on schema metl to public")
         connection.execute("grant select on metl.decompaction to public")
         connection.execute("grant execute on function metl.check to public")

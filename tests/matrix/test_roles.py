@@ -202,7 +202,7 @@ def test_nobody_uses_a_sequence(owner: psycopg.Connection, anybody: psycopg.Conn
 
 def test_nobody_calls_a_private_function(owner: psycopg.Connection, anybody: psycopg.Connection) -> None:
     private = functions(owner, IS_PRIVATE)
-    assert "_advance" in private
+    assert "_begin_state" in private
     for name, arguments in private.items():
         nothing = sql.SQL(", ").join([sql.NULL] * arguments)
         with pytest.raises(errors.InsufficientPrivilege):

@@ -63,6 +63,18 @@ def test_an_upgrade_leaves_the_catalog_of_a_fresh_installation(
             assert_same(dump(dsn), fresh)
 
 
+def test_no_function_of_an_earlier_release_stays(postgres: str, template: str, root: Path) -> None:
+    """An old overload, with the owner's rights, would be called or granted again. trees/functions.txt has them all."""
+    ever = (HERE / "trees" / "functions.txt").read_text().splitlines()
+    dropped = re.findall(r"^drop function if exists (.*);$", (root / "sql" / "dropped.sql").read_text(), re.M)
+    assert dropped == sorted(set(dropped))
+    with psycopg.connect(postgres, dbname=template) as connection:
+        query = "select signature from unnest(%s::text[]) as signature where to_regprocedure(signature) is not null"
+        assert connection.execute(query, [dropped]).fetchall() == []
+        living = {signature for (signature,) in connection.execute(query, [ever])}
+    assert set(ever) - living - set(dropped) == set()
+
+
 def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
     """The columns of every table of METL, of the warehouse too."""
     return dict(

@@ -25,7 +25,7 @@ order by base.place
 """
 MICROSECONDS = "(extract(epoch from {0}) * 1000000)::bigint"
 MILLISECONDS = "(extract(epoch from {0}) * 1000)::bigint"
-# Outside of what PostgreSQL can count to; see sql/decoding/_wire_native.sql.
+# Outside of what PostgreSQL can count to; see sql/decoding/_source_value_sql.sql.
 DAYS = "case when isfinite({0}) then {0} - date 'epoch' when {0} > date 'epoch' then -2147472692 else -2147472691 end"
 MOMENT = (
     "case when isfinite({0}) then {1} when {0} > timestamp 'epoch' then 9223372036825200000 / {2} "

@@ -1,7 +1,0 @@
-create or replace function metl._header_number(said text) returns bigint
-language sql immutable
-set search_path = pg_catalog, pg_temp
-as $$
-    select case when said ~ '^[0-9]{1,18}$' then said::bigint end
-$$;
-comment on function metl._header_number(text) is 'What a header says, if it is a number: anybody can write headers.';

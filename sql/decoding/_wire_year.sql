@@ -1,9 +1,0 @@
-create or replace function metl._wire_year(value text) returns text
-language sql immutable
-return format(
-    '(case when left(%1$s, 1) in (''+'', ''-'') or left(%1$s, 5) = ''0000-'' '
-    'then metl._postgres_year(%1$s) else %1$s end)',
-    value
-);
-comment on function metl._wire_year(text) is
-'SQL for a date or moment of ISO 8601 as PostgreSQL reads it; a look at its first letters suffices for most.';

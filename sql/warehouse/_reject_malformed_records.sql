@@ -1,0 +1,10 @@
+create or replace function metl._reject_malformed_records(staged text, entity text) returns bigint
+language sql
+as $$
+    select sum(metl._reject_records(
+        staged, format('work.entity = %L and work.round > 0 and (%s)', entity, unfit.condition), unfit.reason
+    ))
+    from metl._rejection_rules() as unfit
+$$;
+comment on function metl._reject_malformed_records(text, text) is
+'Rejects the records of an entity that nobody could merge; how many there are.';
