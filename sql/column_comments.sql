@@ -6,7 +6,7 @@ declare
     _meaning constant jsonb := jsonb_build_object(
         'schema', 'Extraction schema: one table or event of a service.',
         'version',
-        'Version of the extraction schema; in entity_versions and plans of what is named, '
+        'Version of the extraction schema; in entity_versions and plans of the entity or schema named, '
         'in topics and topic_rules the one that plain messages are of, in dead_letters the one that was found, '
         'in registry_versions the one it became or is to become.',
         'attribute', 'Attribute of the schema version; null in a null block.',
@@ -36,11 +36,11 @@ declare
         'in operations what was done.',
         'lost', 'The cells that were lost, in plans would be, or are suggested when a name came back.',
         'likely_renames',
-        'What looks like a rename that would spare such cells: attribute, renamed_to and a score from 0.5 to 1.',
-        'renames', 'What it was confirmed with as renamed: {"old": "new"}.',
+        'Likely renames that would keep such cells: attribute, renamed_to and a score from 0.5 to 1.',
+        'renames', 'The renames with which it was confirmed: {"old": "new"}.',
         'created_at', 'When it was made.',
         'created_by', 'Who made it.',
-        'confirmed_at', 'When somebody took note of it.',
+        'confirmed_at', 'When it was confirmed.',
         'plan_id',
         'Number for metl.confirm_plan and metl.reject_plan; in registry_versions the plan as which, or behind which, it waits.',
         'name', 'Schema or entity that the plan is for.',
@@ -48,7 +48,7 @@ declare
         'decision', 'waiting, confirmed or rejected.',
         'decided_at', 'When it was decided.',
         'decided_by', 'Who decided it.',
-        'refs', 'By what messages will name the version.',
+        'refs', 'The ids by which messages will name the version.',
         'ref', 'What messages carry to name the version.',
         'change', 'gained or lost.',
         'policy', 'auto, confirm or freeze; in column_policies keep or clear.',
@@ -66,21 +66,21 @@ declare
         'column_type', 'Type of the column in PostgreSQL.',
         'checkpoint', 'Where the job keeps how far it has come; only one job may use it.',
         'instance', 'One run of the job, from its start to its end.',
-        'about', 'What the job or the operation tells about itself; no secrets.',
-        'status', 'What the job said last: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
-        'dead (it waits), sent (again, and has not come back since) or given_up. Of a connector: running, paused, stopped, '
+        'about', 'Details of the job or the operation; no secrets.',
+        'status', 'Last reported status of the job: starting, running, retrying, stopping, stopped, halted or failed. Of a dead letter: '
+        'dead (it waits), sent (replayed, and has not failed again since) or given_up. Of a connector: running, paused, stopped, '
         'restarting, unassigned, failed or unreachable.',
-        'reason', 'Why it has this status, if it said why; of a dead letter why it could not be mapped the last time.',
+        'reason', 'Why it has this status, if given; of a dead letter why it could not be mapped the last time.',
         'running', 'Whether a session holds the lock of the job; a job that was killed keeps its status, but not its lock.',
         'started_at', 'When the current instance began.',
-        'status_at', 'When the status was said.',
+        'status_at', 'When the status was reported.',
         'last_batch', 'Number of the batch that ended last.',
         'last_batch_at', 'When that batch ended.',
         'states_behind', 'How many states have come since the one that mapped the last batch.',
         'batch', 'Number of the batch.',
         'began_at', 'When the batch began.',
         'ended_at', 'When the batch ended.',
-        'rows_in', 'Messages that came; in jobs to the current instance.',
+        'rows_in', 'Messages read; in jobs by the current instance.',
         'rows_out', 'Messages that were sent; in jobs by the current instance.',
         'rows_filtered', 'Messages that map nothing, on purpose; in jobs those of the current instance.',
         'dead', 'Messages that became dead letters: in job_batches by reason, in jobs in all since the current instance began.',
@@ -88,15 +88,15 @@ declare
         'rows_per_second', 'Messages that came in the last batch, for each second that it took.',
         'latency_ms', 'From the time in the message until it was sent, in milliseconds, of one in eight of those that came '
         'while the job ran: p50, p90, p99 and max; in jobs of the last batch in which such messages came.',
-        'behind_ms', 'How long ago the newest message that the batch read had come, in milliseconds; in jobs null where '
-        'nothing waits.',
-        'rows_in_ever', 'Messages that came to any instance.',
-        'rows_out_ever', 'Messages that were sent by any instance.',
+        'behind_ms', 'Age of the newest message that the batch read, in milliseconds; in jobs null where '
+        'there is no lag.',
+        'rows_in_ever', 'Messages read by all instances.',
+        'rows_out_ever', 'Messages sent by all instances.',
         'rows_filtered_ever', 'Messages that map nothing, on purpose, of all instances.',
         'dead_ever', 'Messages that became dead letters in any instance.',
         'matrix_rows', 'Column sets that the batch held in memory.',
         'matrix_bytes', 'How large they were.',
-        'lag', 'Messages that had come but were not read yet, when the batch ended.',
+        'lag', 'Messages in the topics that were not read yet when the batch ended.',
         'positions', 'What was read: {"topic": {"partition": [first offset, offset after the last]}}; '
         'the first is null where the partition is read for the first time.'
     ) || jsonb_build_object(
@@ -110,9 +110,9 @@ declare
         'confluent_id', 'Id of the schema in a Confluent registry.',
         'registry_state', 'State in the registry: ENABLED, DISABLED, DEPRECATED, DRAFT or SUNSET.',
         'outcome',
-        'pending (its turn has not come), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
+        'pending (not processed yet), registered, waiting (as a plan), rejected, deleted (here, by somebody), unreadable, '
         'conflict (something else has that name or number), passed over (keys, drafts, heartbeats, entities of METL) or gone (from the registry); '
-        'in operations what came of it, with what made it fail; null if it did not end or broke off.',
+        'in operations the result, with the error if it failed; null if it did not end.',
         'problem', 'Why it is unreadable or a conflict, or why the last try failed; of a connector what is wrong with it.',
         'created_on', 'When it was registered, by the clock of the registry.',
         'modified_on', 'When it was changed last, by the clock of the registry.',
@@ -120,30 +120,30 @@ declare
         'gone_at', 'When it was found to be gone from the registry.',
         'entry', 'Number for metl.take_registry_version and metl.end_registry_version.',
         'task', 'take (for metl.take_registry_version) or end (for metl.end_registry_version).',
-        'read_until', 'Moment up to which everything is known, by the clock of the registry.',
-        'read_at', 'When that was found out.'
+        'read_until', 'Time up to which changes were read, by the clock of the registry.',
+        'read_at', 'When they were read.'
     ) || jsonb_build_object(
         'connector', 'Name of the connector on Kafka Connect.',
         'connect_url', 'Address of that Kafka Connect.',
         'prefix', 'What the names of its topics begin with.',
-        'way_out', 'What mends the problem.',
+        'way_out', 'Remedy of the problem.',
         'tasks', 'Its tasks, with the state of each and the first cause of its failure.',
         'tables', 'Tables that it captures, as schema.table.',
         'slot', 'Replication slot that it reads, in the source database.',
-        'behind_bytes', 'WAL that the source has written and the connector has not confirmed yet; null if nobody could look.',
-        'wal_bytes', 'WAL that the source keeps because of the slot; null if nobody could look.',
+        'behind_bytes', 'WAL that the source has written and the connector has not confirmed yet; null if it could not be read.',
+        'wal_bytes', 'WAL that the source keeps because of the slot; null if it could not be read.',
         'last_event_at', 'When the newest message of its tables came into Kafka.',
-        'reported_at', 'When somebody looked last.'
+        'reported_at', 'When its health was last checked.'
     ) || jsonb_build_object(
         'letter', 'Number of the dead letter.',
         'letters', 'How many dead letters.',
-        'is_behind', 'Whether it is not the plan itself, but waits for its turn behind it.',
+        'is_behind', 'Whether it is not the plan itself, but queued behind it.',
         'is_rejected', 'Whether its plan was rejected, and it was not taken up again (metl.retry_registry_versions).',
         'partition', 'Partition of the topic.',
         'message_offset', 'Offset of the message in its partition.',
         'message_at', 'Time in the message, if known.',
         'first_at', 'When the message became a dead letter for the first time.',
-        'last_at', 'When it did for the last time.',
+        'last_at', 'When it became one for the last time.',
         'times', 'How often it was collected.',
         'replays', 'How often it was sent again.',
         'sent_at', 'When it was sent again last.',

@@ -4,4 +4,4 @@ select
     reported_at, connect_url
 from metl.connector;
 comment on view metl.connectors is
-'Every connector of change data capture: how it was when `metl status` or `metl sync --watch` looked last.';
+'Every connector of change data capture and its health when `metl status` or `metl sync --watch` last checked.';

@@ -35,5 +35,5 @@ as $$
         reported_at = clock_timestamp();
 $$;
 comment on function metl.report_connectors(text, jsonb) is
-'Says how the connectors of one Kafka Connect are, as an array of objects with the columns of metl.connectors; those '
-'that are not in it are gone.';
+'Reports the health of the connectors of one Kafka Connect, as an array of objects with the columns of '
+'metl.connectors; those that are not in it are gone.';

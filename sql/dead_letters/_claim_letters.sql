@@ -21,4 +21,4 @@ as $$
         known.key, known.value, known.headers
 $$;
 comment on function metl._claim_letters(bigint[], bigint, int) is
-'Marks letters as sent and returns what is to be sent; to be committed when Kafka has it.';
+'Marks dead letters as sent and returns them; to be committed when Kafka has acknowledged them.';

@@ -36,7 +36,7 @@ cross join lateral (
             and schema_ref.until is null
             and schema_ref.kind || ' ' || schema_ref.ref = dead_letter.ref
         union all
-        -- Nothing was known of the topic, so nobody could tell what its messages name.
+        -- The topic was unknown, so that no ref could be read from its messages.
         select greatest(topic.there_since, topic.read_so_since) where dead_letter.schema is null
         union all
         select topic.read_so_since
@@ -45,9 +45,9 @@ cross join lateral (
         from metl.schema_version as version
         where version.schema_id = topic.schema_id and version.version = topic.version
     ) as way
-    -- What was known already when the letter died does not help it.
+    -- A version that was known when the message failed does not help.
     where way.needed > dead_letter.state
 ) as known
 where dead_letter.status = 'dead' and dead_letter.reason = 'unknown_version' and known.needed is not null;
 comment on view metl._due_letters is
-'Letters of an unknown version that a newer state may know, and which state that is.';
+'Dead letters of an unknown version that a newer state may know, and which state that is.';

@@ -4,4 +4,5 @@ set search_path = pg_catalog, pg_temp
 as $$
     select case when said ~ '^[0-9]{1,18}$' then said::bigint end
 $$;
-comment on function metl._header_bigint(text) is 'What a header says, if it is a number: anybody can write headers.';
+comment on function metl._header_bigint(text) is
+'The number in a header; null if it is none: producers can write anything into headers.';

@@ -9,7 +9,7 @@ set search_path = pg_catalog, pg_temp
 as $$
     select
         given.number,
-        -- What says nothing of where it came from came from here.
+        -- Without a header, the position is that of the dead letter itself.
         coalesce(given.said ->> '__connect.errors.topic', _parse_dead_letters.dead_topic),
         coalesce(metl._header_int(given.said ->> '__connect.errors.partition'), given.partition),
         coalesce(metl._header_bigint(given.said ->> '__connect.errors.offset'), given."offset"),
@@ -44,4 +44,4 @@ as $$
     ) with ordinality as given (partition, "offset", at, key, value, headers, said, number)
 $$;
 comment on function metl._parse_dead_letters(text, jsonb) is
-'Dead letters as they were collected, with what their headers say.';
+'Dead letters as they were collected, with the values of their headers.';

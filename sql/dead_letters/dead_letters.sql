@@ -8,4 +8,4 @@ select
     operation
 from metl.dead_letter;
 comment on view metl.dead_letters is
-'Every message that could not be mapped: where it is from and why, without what it says (metl.letter_payload).';
+'Every message that could not be mapped: its position and the reason, without its payload (metl.letter_payload).';

@@ -19,5 +19,5 @@ begin
     return _count;
 end $$;
 comment on function metl.give_up_letters(bigint[], text, boolean) is
-'Says that these dead letters are not worth another try, and why; with purge, their payload goes, but never their row. '
-'Returns how many there were.';
+'Marks dead letters as given up, and why; with purge, their payload is deleted, but never their row. Returns how '
+'many there were.';

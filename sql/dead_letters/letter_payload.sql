@@ -7,4 +7,5 @@ as $$
     where known.letter = letter_payload.letter
 $$;
 comment on function metl.letter_payload(bigint) is
-'What a dead letter says: key, value and headers as [name, value in base64], byte for byte. It is business data.';
+'The payload of a dead letter: key, value and headers as [name, value in base64], byte for byte. It is business '
+'data.';

@@ -22,5 +22,5 @@ as $$
     )
 $$;
 comment on function metl.send_due_letters(text, bigint, bigint, int, int) is
-'As metl.send_letters, but of the letters of a topic in metl.due_letters that are known in a state, so many at once: '
-'jobs send them by themselves.';
+'As metl.send_letters, for up to batch dead letters of a topic whose version is known in a state (metl.due_letters): '
+'jobs replay them by themselves.';

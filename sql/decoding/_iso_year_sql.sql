@@ -6,4 +6,4 @@ return format(
     value
 );
 comment on function metl._iso_year_sql(text) is
-'SQL for a date or moment of ISO 8601 as PostgreSQL reads it; a look at its first letters suffices for most.';
+'SQL for an ISO 8601 date or timestamp as PostgreSQL reads it; for most the first characters suffice.';

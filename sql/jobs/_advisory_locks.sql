@@ -9,4 +9,4 @@ where
     and held.granted
     and here.datname = current_database();
 comment on view metl._advisory_locks is
-'The advisory locks of this database, by which a job runs once, and who has them.';
+'The advisory locks of this database, which let a job run once, and the sessions that hold them.';

@@ -39,4 +39,4 @@ begin
     return _read;
 end $$;
 comment on function metl._parse_progress(text, bigint, jsonb) is
-'What a job says of a batch, without what names the batch; an error if it cannot be.';
+'The progress that a job reports of a batch, without the key of the batch; an error if it is malformed.';

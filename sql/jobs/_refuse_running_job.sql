@@ -32,4 +32,4 @@ begin
         );
 end $$;
 comment on function metl._refuse_running_job(text, text) is
-'Says who has the job or the checkpoint that somebody wants.';
+'An error that names the session that holds the job or the checkpoint.';

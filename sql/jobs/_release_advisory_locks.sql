@@ -6,4 +6,4 @@ as $$
     where held.key = any(_release_advisory_locks.keys) and held.pid = pg_backend_pid()
 $$;
 comment on function metl._release_advisory_locks(bigint[]) is
-'Gives advisory locks back at once; those of a session outlast a transaction that fails.';
+'Releases advisory locks at once; those of a session outlast a transaction that fails.';

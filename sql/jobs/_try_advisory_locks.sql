@@ -20,4 +20,5 @@ begin
     return _taken;
 end $$;
 comment on function metl._try_advisory_locks(bigint[]) is
-'Takes advisory locks until the session ends, all or none; returns those that are new to it, null if others have one.';
+'Takes advisory locks until the session ends, all or none; returns those that are new to it, null if another session '
+'holds one.';

@@ -14,5 +14,5 @@ begin
     return true;
 end $$;
 comment on function metl.begin_batch(text, uuid) is
-'True while an instance of a job may go on; to be called in the query that reads the matrix, so that both are of one '
-'moment. Otherwise an error: MT001 if the job was told to stop, object_in_use if another instance has taken over.';
+'True while an instance of a job may go on; to be called in the query that reads the matrix, so that both see one '
+'snapshot. Otherwise an error: MT001 if the job was asked to stop, object_in_use if another instance has taken over.';

@@ -48,7 +48,7 @@ as $$
     point as (
         select read_range.topic, read_range.schema, read_range.is_plain, read_range.point as state from read_range
         union
-        -- What no batch tells of, or a replay mapped, may have been mapped under any state.
+        -- Offsets in no batch, or that a replay mapped, may have been mapped under any state.
         select read_range.topic, read_range.schema, read_range.is_plain, since.state
         from read_range
         inner join (
@@ -94,7 +94,7 @@ as $$
     aged as materialized (
         select compared.topic, compared.state, compared.ref, compared.version from compared where compared.differs
         union
-        -- What a record does not bring any more is taken from older ones that come after it: those of other versions
+        -- What a record lacks is taken from older ones that come after it: those of other versions
         -- that feed the same.
         select other.topic, other.state, other.ref, other.version
         from cell
@@ -110,7 +110,7 @@ as $$
             read_range.topic, read_range.partition, read_range.schema, read_range.is_plain, read_range.offsets,
             read_range.state, doubtful.ref, doubtful.version,
             aged.ref is not null as is_aged,
-            -- A message whose version nobody knew may have been replayed since, and mapped with other cells.
+            -- A message of an unknown version may have been replayed since, and mapped with other cells.
             aged.ref is not null or (known.ref is null and read_range.has_unknown) as is_outdated
         from read_range
         inner join (select distinct aged.topic, aged.ref, aged.version from aged) as doubtful

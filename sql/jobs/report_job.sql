@@ -15,7 +15,7 @@ begin
             hint = 'Take starting, running, retrying, stopping, stopped, halted or failed.';
     end if;
     update metl.job set
-        -- What still goes on after it was told to stop is stopping.
+        -- A job that runs after a request to stop is stopping.
         status = case
             when job.stop_requested and report_job.status in ('starting', 'running', 'retrying') then 'stopping'
             else report_job.status
@@ -28,5 +28,5 @@ begin
     end if;
 end $$;
 comment on function metl.report_job(text, uuid, text, text) is
-'Says how a job is: starting, running, retrying, stopping, stopped, halted or failed, and why; '
-'an error if another instance has taken over.';
+'Reports the status of a job: starting, running, retrying, stopping, stopped, halted or failed, and why; an error if '
+'another instance has taken over.';

@@ -1,4 +1,4 @@
--- The locks are those of the session: they end with it, however it ends, and nobody has to clean up.
+-- The locks are those of the session: they end with it, however it ends.
 create or replace function metl.start_job(
     job text, checkpoint text, instance uuid, about jsonb default '{}'
 ) returns void
@@ -43,7 +43,7 @@ begin
     if _known.checkpoint <> checkpoint then
         perform metl._release_advisory_locks(array[hashtextextended('metl checkpoint ' || _known.checkpoint, 0)]);
     end if;
-    -- An instance that comes again, after its connection broke, still has to stop if it was told to.
+    -- An instance that reconnects keeps its request to stop.
     insert into metl.job (job, checkpoint, instance, about)
     values (start_job.job, start_job.checkpoint, start_job.instance, start_job.about)
     on conflict on constraint job_pk do update set

@@ -15,5 +15,4 @@ begin
         perform metl._require_job(job);
     end if;
 end $$;
-comment on function metl.stop_job(text) is
-'Tells a job to stop before its next batch. It does not wait for it.';
+comment on function metl.stop_job(text) is 'Asks a job to stop before its next batch, and does not wait for it.';

@@ -8,7 +8,7 @@ begin
     );
     return null;
 end $$;
-comment on function metl._guard_blocks() is 'Lets no statement leave a broken block behind.';
+comment on function metl._guard_blocks() is 'Refuses statements that break an invariant of the stored blocks.';
 
 create or replace trigger block_insert_is_guarded after insert on metl.block
 referencing new table as touched for each statement execute function metl._guard_blocks();

@@ -16,7 +16,8 @@ begin
     having count(*) > 0;
     return null;
 end $$;
-comment on function metl._guard_cells() is 'Lets no statement leave a broken block behind, or rewrite the past.';
+comment on function metl._guard_cells() is
+'Refuses statements that change cells of ended blocks or break an invariant of the stored blocks.';
 
 create or replace trigger cell_insert_is_guarded after insert on metl.cell
 referencing new table as touched for each statement execute function metl._guard_cells();

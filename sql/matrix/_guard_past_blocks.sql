@@ -14,7 +14,8 @@ begin
     );
     return null;
 end $$;
-comment on function metl._guard_past_blocks() is 'Lets no statement rewrite the past, or leave a broken chain behind.';
+comment on function metl._guard_past_blocks() is
+'Refuses statements that change ended blocks or break an invariant of the stored blocks.';
 
 create or replace trigger block_move_is_guarded after update on metl.block
 referencing old table as touched for each statement execute function metl._guard_past_blocks();

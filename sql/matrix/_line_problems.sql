@@ -5,7 +5,7 @@ as $$
     with read as (
         select * from unnest(lines)
     ),
-    -- What each line shares with earlier ones of its block, as far as it is known.
+    -- What each line shares with earlier ones of its block, as far as its names exist.
     compared as (
         select
             read.*,
@@ -112,4 +112,4 @@ as $$
     order by 1, 2
 $$;
 comment on function metl._line_problems(metl._read_line[]) is
-'Everything that is wrong with lines that were looked up; about is the column whose value is not known.';
+'Every problem of resolved lines; about is the column whose value does not exist.';

@@ -8,7 +8,7 @@ begin
         message = format('metl.%s cannot be truncated.', tg_table_name),
         hint = 'Old states are read from it. To begin anew: drop schema metl cascade, and install again.';
 end $$;
-comment on function metl._refuse_truncate() is 'Lets nobody empty the matrix and its past in one go.';
+comment on function metl._refuse_truncate() is 'Refuses to truncate the matrix and its history.';
 
 create or replace trigger block_truncate_is_refused before truncate on metl.block
 for each statement execute function metl._refuse_truncate();

@@ -21,4 +21,4 @@ begin
     end if;
 end $$;
 comment on function metl._warn_of_casts(metl._cell_fate[]) is
-'Says which new cells have types that differ so that values may be refused.';
+'Raises a notice of new cells whose types differ so that values may be refused.';

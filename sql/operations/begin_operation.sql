@@ -16,5 +16,5 @@ begin
     return _operation;
 end $$;
 comment on function metl.begin_operation(text, text, jsonb) is
-'Records that somebody begins to replay, give_up, reset, snapshot, reprocess, initial_load or load something, or a '
-'capture_remove or capture_restart, and why; returns its number.';
+'Records the begin of an operation and its reason; kind is replay, give_up, reset, snapshot, reprocess, '
+'initial_load, load, capture_remove or capture_restart. Returns its number.';

@@ -16,4 +16,4 @@ begin
             hint = 'metl.operations lists what was begun.';
     end if;
 end $$;
-comment on function metl.end_operation(bigint, jsonb) is 'Records what came of an operation that the caller began.';
+comment on function metl.end_operation(bigint, jsonb) is 'Records the outcome of an operation that the caller began.';

@@ -1,4 +1,5 @@
 create or replace view metl.operations as
 select operation, kind, who, why, about, began_at, ended_at, outcome from metl.operation;
 comment on view metl.operations is
-'What was sent again, given up, reset, snapshot, reprocessed or loaded: by whom, when, why, and what came of it.';
+'Replays, give-ups, resets, snapshots, reprocessing, loads and changes to connectors: by whom, when, why, and with '
+'what outcome.';

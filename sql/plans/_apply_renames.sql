@@ -81,5 +81,5 @@ begin
     );
 end $$;
 comment on function metl._apply_renames(metl.waiting_plan, jsonb) is
-'The attributes of a plan with renamed_from where somebody says so: each old name is gone and each new one came, '
-'one to one and of the same generalized type.';
+'The attributes of a plan with renamed_from for the given renames: each old name is gone, each new name is new, one '
+'to one and of the same generalized type.';

@@ -12,4 +12,4 @@ as $$
     )
 $$;
 comment on function metl._bigrams(text) is
-'The pairs of letters that follow each other in a name, whatever its case and underscores.';
+'The pairs of adjacent characters in a name, ignoring case and underscores.';

@@ -25,7 +25,7 @@ begin
         ) as told
         order by told.schema, told.version, told.entity;
     elsif (select bool_and(cell.fate = 'kept') from unnest(plan) as cell) then
-        -- One for the whole update; nothing to decide, so that nobody has to confirm it.
+        -- One for the whole update, confirmed already: there is nothing to decide.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)
         select
             _insert_notices.state, 'unchanged',
@@ -38,4 +38,4 @@ begin
     end if;
 end $$;
 comment on function metl._insert_notices(bigint, metl._cell_fate[], boolean, jsonb) is
-'Leaves the notices of an update, block by block; whoever made the edit himself knows of it already.';
+'Leaves the notices of an update, block by block; those of an edit are confirmed already, since its author made it.';

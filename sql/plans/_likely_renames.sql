@@ -18,7 +18,7 @@ as $$
         inner join metl.attribute_version as old on known.schema_id = old.schema_id and known.before = old.version
         inner join metl.attribute as identity on old.attribute_id = identity.attribute_id
     ),
-    -- How many that go on stand before it tells the place, whatever else came and went.
+    -- Its place is the number of continued attributes before it, whatever else came and went.
     gone as materialized (
         select placed.*, metl._bigrams(placed.name) as bigrams
         from (

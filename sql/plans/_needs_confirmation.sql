@@ -11,4 +11,4 @@ as $$
     )
 $$;
 comment on function metl._needs_confirmation(metl._cell_fate[]) is
-'Whether an update would lose cells for which somebody wants to be asked.';
+'Whether an update would lose cells whose policy is confirm.';

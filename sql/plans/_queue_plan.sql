@@ -34,4 +34,4 @@ begin
     return _state;
 end $$;
 comment on function metl._queue_plan(text, text, int, jsonb, jsonb, metl._cell_fate[], text, jsonb) is
-'Keeps an update as a plan until somebody confirms or rejects it; no state is consumed.';
+'Keeps an update as a plan until it is confirmed or rejected; no state is consumed.';

@@ -11,4 +11,4 @@ begin
     end if;
 end $$;
 comment on function metl._refuse_unapproved_losses(metl._cell_fate[], jsonb) is
-'Refuses to lose more than whoever confirms a plan was shown.';
+'Refuses to lose more cells than the plan showed when it was confirmed.';

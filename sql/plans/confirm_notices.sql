@@ -6,7 +6,7 @@ as $$
 declare
     _confirmed int;
 begin
-    -- Confirming takes its turn like every write: two in opposite orders would wait for each other.
+    -- Serialized like every write: two in opposite orders would deadlock.
     perform metl._lock();
     update metl.notice set confirmed_at = clock_timestamp(), confirmed_by = session_user
     where notice.state = confirm_notices.state and notice.confirmed_at is null and notice.kind <> 'waiting';

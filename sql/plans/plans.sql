@@ -17,4 +17,4 @@ select
     likely_renames,
     renames
 from metl.waiting_plan;
-comment on view metl.plans is 'Updates that waited or wait for somebody to confirm or reject them.';
+comment on view metl.plans is 'Updates that wait for confirmation, and those that were confirmed or rejected.';

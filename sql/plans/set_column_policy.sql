@@ -30,7 +30,7 @@ begin
     insert into metl.column_policy (entity_attribute_id, policy) values (_attribute_id, set_column_policy.policy)
     on conflict on constraint column_policy_pk
     do update set policy = excluded.policy, set_by = session_user, set_at = clock_timestamp();
-    -- Whoever merges next, or metl.clear_columns, takes it up.
+    -- The next merge, or metl.clear_columns, applies it.
     update metl.warehouse_table set described = null where warehouse_table.entity_id = _entity_id;
 end $$;
 comment on function metl.set_column_policy(text, text, text) is

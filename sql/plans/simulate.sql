@@ -14,4 +14,4 @@ begin
     where cell.fate = 'lost' and cell.reason <> 'frozen';
 end $$;
 comment on function metl.simulate(text, jsonb) is
-'The cells that a draft of the next version would lose; no rows: it is safe. For the CI of whoever owns the schema.';
+'The cells that a draft of the next version would lose; no rows: it is safe. For the CI of the owners of the schema.';

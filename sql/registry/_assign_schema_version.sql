@@ -32,7 +32,7 @@ as $$
         when
             wanted.number > coalesce(around.below, 0)
             and wanted.number < coalesce(around.above, wanted.number + 1)
-            -- One that somebody registered by hand may be this very version.
+            -- One that was registered by hand may be this very version.
             and not exists (select from used where used.version = wanted.number and used.is_over)
             then wanted.number
         else 1 + coalesce((select max(used.version) from used), 0)

@@ -15,4 +15,4 @@ as $$
     left join metl.waiting_plan as plan on one.plan_id = plan.plan_id
 $$;
 comment on function metl._make_registry_event(text, metl.registry_version, bigint) is
-'What is told of a version of a registry; the state, if it made one, says what Auto-Update did.';
+'The event that is reported of a version of a registry; the state, if it made one, has the counts of Auto-Update.';

@@ -8,7 +8,7 @@ as $$
         case
             -- Keys, what METL publishes itself, what is not published yet, and what describes no messages.
             when found.artifact like '%-key' or found."group" = 'metl.cdm' or found.state = 'DRAFT' then 'passed over'
-            -- Debezium's heartbeats and what it tells of snapshots are no rows.
+            -- Debezium's heartbeats and its notifications of snapshots are no rows.
             when found.artifact like any (array['\_\_debezium-heartbeat.%', 'metl.notifications.%']) then 'passed over'
             when found.type not in ('KCONNECT', 'JSON', 'AVRO', 'PROTOBUF') then 'passed over'
             else 'pending'
@@ -22,4 +22,4 @@ as $$
     )
 $$;
 comment on function metl._parse_listing(text, jsonb) is
-'What a registry was seen to have as rows, with the schema that each is of and whether there is anything to do.';
+'The listing of a registry as rows, with the schema of each and whether there is anything to do.';

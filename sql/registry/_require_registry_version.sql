@@ -15,4 +15,4 @@ begin
     return _found;
 end $$;
 comment on function metl._require_registry_version(bigint) is
-'A version of a registry; an error if none was noted under that number.';
+'A version of a registry by its entry; an error if there is none.';

@@ -3,7 +3,7 @@ language plpgsql
 set search_path = pg_catalog, pg_temp
 as $$
 begin
-    -- What was told before about this version is settled, or told anew.
+    -- Earlier notices of this version are confirmed, or replaced.
     update metl.notice set confirmed_at = clock_timestamp(), confirmed_by = session_user
     where
         notice.kind in ('unreadable', 'conflict')
@@ -38,4 +38,4 @@ begin
         );
 end $$;
 comment on function metl._update_registry_notice(metl.registry_version) is
-'Leaves a notice of a version of a registry that has a problem, once; settles it when the problem is gone.';
+'Leaves one notice of a version of a registry that has a problem; confirms it when the problem is gone.';

@@ -27,7 +27,7 @@ begin
     if _is_live then
         _cells := array(select cell from metl._plan_schema_version_end(_found.schema, _found.version) as cell);
         _state := metl.delete_schema_version(_found.schema, _found.version);
-        -- With the last version of a schema go cells that nothing carries over: somebody should know which.
+        -- The cells of the last version of a schema are carried over to none: a notice lists them.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost)
         select _state, 'vanished', block.schema, block.version, block.entity, block.entity_version, block.lost
         from metl._lost_by_block(_cells, array['deleted']) as block

@@ -13,7 +13,7 @@ begin
     _found := metl._parse_listing(note_registry_versions.registry, listing);
     update metl.registry_version as known set gone_at = clock_timestamp()
     where known.entry = any(gone) and known.registry = note_registry_versions.registry and known.gone_at is null;
-    -- What was deleted and made anew is another version under the same name.
+    -- One that was deleted and recreated is another version under the same name.
     update metl.registry_version as known set gone_at = clock_timestamp()
     from unnest(_found) as found
     where

@@ -41,4 +41,4 @@ where
         )
     );
 comment on view metl.registry_work is
-'What is to be done for metl.take_registry_version and metl.end_registry_version, by position.';
+'The versions to pass to metl.take_registry_version and metl.end_registry_version, by position.';

@@ -31,7 +31,7 @@ begin
     then
         return;
     end if;
-    -- The same problem again is nothing to tell.
+    -- The same problem again is no news.
     if problem = _found.problem and not is_final then
         return;
     end if;

@@ -13,7 +13,7 @@ begin
     with feeding as (
         select
             one.entity_attribute_id, one.schema,
-            -- Today is the newest version of each schema, whatever older ones still say.
+            -- Today is the newest version of each schema, whatever older ones map.
             max(one.version) = (
                 select max(v.version) from metl.schema_version as v
                 where v.schema_id = one.schema_id and v.deleted is null

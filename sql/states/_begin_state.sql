@@ -12,4 +12,4 @@ begin
     return _state;
 end $$;
 comment on function metl._begin_state(text, jsonb) is
-'Begins the next state and tells who listens on channel metl_state.';
+'Begins the next state and notifies those who listen on channel metl_state.';

@@ -7,4 +7,4 @@ begin
     update metl.clock set state = clock.state;
 end $$;
 comment on function metl._lock() is
-'Makes writers take turns: each writer calls it first, and then sees what the one before it committed.';
+'Serializes writers: each calls it first, and then sees what the one before it committed.';

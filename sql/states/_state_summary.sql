@@ -12,4 +12,5 @@ as $$
     ))
     from unnest(plan) as cell
 $$;
-comment on function metl._state_summary(text, int, text, int, metl._cell_fate[]) is 'What a state says of its change.';
+comment on function metl._state_summary(text, int, text, int, metl._cell_fate[]) is
+'The summary of a state: names, and how many cells were kept, lost and gained.';

@@ -3,7 +3,7 @@ returns table (topic text, schema text, format text, payload text, version int)
 language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
-    -- As metl.topics, which says it of the current state and fast.
+    -- As metl.topics, which has the current state and is faster.
     with rule as materialized (
         select
             topic_rule.*,

@@ -42,5 +42,5 @@ as $$
     inner join topics on ref.schema = topics.schema
 $$;
 comment on function metl.matrix_at(bigint) is
-'All that mapping needed to know in a state, as spark_jobs/metl_spark/mapping/matrix.sql says it of the current one: '
-'the state itself (key ""), each topic, and each topic, kind and ref, with the column set of its version.';
+'What mapping needs in a state, as spark_jobs/metl_spark/mapping/matrix.sql has it for the current one: the state '
+'itself (key ""), each topic, and each topic, kind and ref, with the column set of its version.';

@@ -42,8 +42,8 @@ begin
     return _state;
 end $$;
 comment on function metl.set_topic(text, text, text, text, int) is
-'Says how messages are read, of one topic or of all that match a pattern such as shop.*, instead of what was said '
-'before. Format says what names their version: ext_json (schemaId is the globalId), ext_json_content_id (it is the '
-'contentId), apicurio, apicurio_2, confluent, connect (the fingerprint of their own schema), plain (nothing does: it '
-'is the given version or else the newest). Payload is debezium (before and after) or flat (the row itself). '
-'A topic carries the schema of its own name or the one given. Returns the new state.';
+'Sets how messages are read, of one topic or of all that match a pattern such as shop.*, and replaces an earlier '
+'rule. Format is how they name their version: ext_json (schemaId is the globalId), ext_json_content_id (it is the '
+'contentId), apicurio, apicurio_2, confluent, connect (the fingerprint of their own schema), plain (not at all: it '
+'is the given version or else the newest). Payload is debezium (before and after) or flat (the row itself). A topic '
+'carries the schema of its own name or the one given. Returns the new state.';

@@ -23,4 +23,4 @@ begin
     return _state;
 end $$;
 comment on function metl.unset_topic(text) is
-'Takes back what metl.set_topic said for a topic or a pattern; returns the new state.';
+'Removes the rule of metl.set_topic for a topic or a pattern; returns the new state.';

@@ -23,7 +23,7 @@ begin
         perform metl._refuse_to_overtake('schema_version', schema, version);
     end if;
     _fresh := metl._parse_attributes(format('schema %L version %s', schema, version), attributes);
-    -- What is wrong with the refs is said now, not when a plan is confirmed.
+    -- Errors in the refs are raised now, not when a plan is confirmed.
     perform metl._parse_refs(schema, version, refs);
 
     _plan := array(select planned from metl._plan_schema_version(schema, version, _fresh) as planned);

@@ -1,5 +1,6 @@
-create or replace function metl._continued_attributes(fresh metl._given_attribute[], lower_version metl._known_attribute[])
-returns table (name text, previous_name text, id bigint, same_type boolean)
+create or replace function metl._continued_attributes(
+    fresh metl._given_attribute[], lower_version metl._known_attribute[]
+) returns table (name text, previous_name text, id bigint, same_type boolean)
 language sql immutable
 as $$
     -- An explicit rename comes before the same name.

@@ -36,7 +36,7 @@ as $$
         select compared.position, compared.name, difference.*
         from compared
         cross join lateral (
-            -- What it says to be renamed from is not there.
+            -- Its renamed_from names no attribute.
             select 'added', compared.renamed_from, compared.type where compared.previous_name is null
             union all
             select 'renamed', compared.previous_name, compared.name where compared.previous_name <> compared.name

@@ -1,8 +1,8 @@
 create or replace function metl._drop_applied_renames(entity text, attributes jsonb) returns jsonb
 language sql stable
 as $$
-    -- Whoever keeps entities in files leaves renamed_from there. It was done if the live version has the attribute
-    -- and said so when it came, or in a version since: a later attribute of the old name is another one.
+    -- Files of entities keep renamed_from for ever. It was applied if the live version has the attribute and it had
+    -- this renamed_from in its first version or a later one: a new attribute of the old name is another one.
     with versions as (
         select v.entity_id, v.version, v.deleted is null as is_live
         from metl.entity as e inner join metl.entity_version as v on e.entity_id = v.entity_id

@@ -37,4 +37,4 @@ begin
     return query select distinct given.kind, given.ref from metl._unnest_refs(refs) as given;
 end $$;
 comment on function metl._parse_refs(text, int, jsonb) is
-'The refs that somebody gives, one row each; an error if one cannot be.';
+'The given refs, one row each; an error if one is malformed.';

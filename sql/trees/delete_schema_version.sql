@@ -20,7 +20,7 @@ begin
         schema_ref.schema_id = _schema_id
         and schema_ref.version = delete_schema_version.version
         and schema_ref.until is null;
-    -- Where it anchored a run, the run is anchored anew at the next live version.
+    -- A run that it anchored is re-anchored at the next live version.
     perform metl._set_contents(_state, array(
         select (_schema_id, delete_schema_version.version, block.entity_id, block.entity_version, null)::metl._block_content
         from metl.block

@@ -14,6 +14,5 @@ begin
     return _state;
 end $$;
 comment on function metl.set_refs(text, int, jsonb) is
-'Says by what messages name a schema version, instead of what was said before: '
-'{"global_id": 17, "content_id": [3, 8]}. Kinds are global_id, content_id, confluent_id, confluent_guid, fingerprint. '
-'Returns the new state.';
+'Sets the ids by which messages name a schema version, instead of those before: {"global_id": 17, "content_id": [3, '
+'8]}. Kinds are global_id, content_id, confluent_id, confluent_guid, fingerprint. Returns the new state.';

@@ -9,7 +9,7 @@ begin
     select known.* into _known
     from metl.warehouse_table as known inner join metl.entity using (entity_id)
     where entity.name = _alter_entity_table.entity;
-    -- Those that go make way first, then those that change their names, through names that nobody has.
+    -- Retired columns are renamed first, then those whose names change, through temporary names.
     for _change in
         select known.entity_attribute_id, known.name
         from metl.warehouse_column as known

@@ -1,5 +1,5 @@
--- A row is merged with one record at a time, the newest first: only after that one it is known what is missing of the
--- others. Those before one that brings all are not needed, and wait in round 0.
+-- A row is merged with one record at a time, the newest first: only then it is clear which values older records have to
+-- supply. Records before a full-row image are not needed; they stay in round 0.
 create or replace function metl._assign_rounds(staged text, entity text, shapes jsonb) returns int
 language plpgsql
 set search_path = pg_catalog, pg_temp
@@ -17,7 +17,7 @@ begin
             select work.id, work.source, work.key, work.partition, work."offset"::bigint as place,
                 work.state::bigint as state, work.unavailable is null and (
                     work.op = ''c''
-                    -- One without a time cannot tell whether it is newer than a row of another partition.
+                    -- Without a time it cannot be compared with a row of another partition.
                     or (work.op = ''d'' and work.at is not null)
                     or concat_ws('' '', work.state, work.version, work.schema) = any(%3$L::text[])
                 ) as is_whole,
@@ -51,4 +51,4 @@ begin
     return greatest(_rounds, 1);
 end $$;
 comment on function metl._assign_rounds(text, text, jsonb) is
-'Puts records about the same row into rounds, and says how many there are.';
+'Assigns records of the same row to rounds, and returns how many there are.';

@@ -47,4 +47,4 @@ begin
             );
     end if;
 end $$;
-comment on function metl._check_entity_table(text) is 'Refuses a table that somebody altered by hand.';
+comment on function metl._check_entity_table(text) is 'Refuses a table that was altered by hand.';

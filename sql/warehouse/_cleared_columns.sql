@@ -9,4 +9,4 @@ as $$
     where s.name = _cleared_columns.schema and e.name = _cleared_columns.entity
 $$;
 comment on function metl._cleared_columns(text, text) is
-'The columns that are null in rows of a schema, whatever older versions of it bring.';
+'The columns that are null in rows of a schema, whatever older versions of it map.';

@@ -1,4 +1,4 @@
--- The columns that some version of the schema brings: another record of the row may have them.
+-- Of any version of the schema: another record of the row may have them.
 create or replace function metl._columns_of_schema(entity text, schema text) returns text[]
 language sql stable
 as $$

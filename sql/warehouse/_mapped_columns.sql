@@ -39,4 +39,5 @@ as $$
     ) as identity on true
 $$;
 comment on function metl._mapped_columns(text, bigint, text, int) is
-'The columns that records of a schema version bring, mapped under a state, and what their values are at the source.';
+'The columns that records of a schema version have values for, mapped under a state, and the types of these values '
+'at the source.';

@@ -44,7 +44,7 @@ begin
     end if;
     is_whole := _left = '{}';
     kept := format('select exists (select from warehouse.%I where _kept is not null)', _table);
-    -- What the record does not bring, as far as is known of it: nothing was ever brought before.
+    -- Columns that the record lacks. That their values are from no earlier record is [-1, 0].
     _kept := case
         when op = 'd' then 'null::jsonb'
         else format(
@@ -124,6 +124,6 @@ begin
     );
 end $$;
 comment on function metl._merge_statements(text, text, text, bigint, text, int) is
-'SQL that merges records of one kind: one statement for those that are newer than their rows, and one for those that '
-'are older and have what the newer ones did not bring, if there is such a row; and one for those that have no rows '
-'yet. Whole are those that bring all.';
+'SQL that merges records of one kind: newer for those that are newer than their rows; older for those that are older '
+'and have what newer ones lacked, if there is such a row (kept); fresh for those without rows. is_whole: such a '
+'record is a full-row image.';

@@ -49,4 +49,5 @@ begin
     update metl.warehouse_table as made set described = metl.current_state() where made.entity_id = _made.entity_id;
 end $$;
 comment on function metl._refresh_columns(text) is
-'Brings what the table of an entity says of its columns, and which of them are to be cleared, to the current state.';
+'Updates the comments on the columns of the table of an entity, and the list of columns to be cleared, to the '
+'current state.';

@@ -7,4 +7,4 @@ as $$
     from metl._rejection_rules() as unfit
 $$;
 comment on function metl._reject_malformed_records(text, text) is
-'Rejects the records of an entity that nobody could merge; how many there are.';
+'Rejects the malformed records of an entity; returns how many there are.';

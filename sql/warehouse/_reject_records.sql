@@ -1,4 +1,3 @@
--- What is in a batch, and what of it nobody could merge.
 create or replace function metl._reject_records(staged text, condition text, reason text) returns bigint
 language plpgsql
 set search_path = pg_catalog, pg_temp

@@ -14,4 +14,5 @@ begin atomic
         ('work.key is null or work.key = ''null'' and work.op in (''u'', ''d'')', 'It has no key.')
     ) as rule (condition, reason);
 end;
-comment on function metl._rejection_rules() is 'Which records nobody could merge, as SQL, and why.';
+comment on function metl._rejection_rules() is
+'Conditions, as SQL, under which a record is malformed, and the reason to give.';

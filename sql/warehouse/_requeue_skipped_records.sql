@@ -23,5 +23,5 @@ begin
     return _rounds;
 end $$;
 comment on function metl._requeue_skipped_records(text, text, int) is
-'Where a record that brings all was rejected, those before it count: puts them into further rounds; null if there are '
-'none.';
+'Where a full-row image was rejected, the records before it are needed: assigns them to further rounds; null if '
+'there are none.';

@@ -39,4 +39,4 @@ begin
     end if;
 end $$;
 comment on function metl._soft_delete_rows(text, text, metl.warehouse_table) is
-'Marks rows that are older than a truncate as deleted.';
+'Soft-deletes the rows that are older than a truncate.';

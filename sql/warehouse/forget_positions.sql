@@ -32,6 +32,6 @@ begin
     return _all;
 end $$;
 comment on function metl.forget_positions(text) is
-'For a source topic that was deleted and made anew, so that its offsets begin again: makes its rows in all tables of '
-'the warehouse older than any record, and forgets its truncates and rejected records; how many rows that were. Call it '
-'when the warehouse has merged all that was sent before, and before the topic is mapped again.';
+'For a source topic that was deleted and recreated, so that its offsets begin again: makes its rows in all tables of '
+'the warehouse older than any record, and deletes its truncates and rejected records; returns the number of rows. '
+'Call it when the warehouse has merged all that was sent before, and before the topic is mapped again.';

@@ -28,4 +28,4 @@ begin
     delete from metl.warehouse_table where entity_id = _known.entity_id;
 end $$;
 comment on function metl.forget_warehouse_table(text) is
-'Lets the table of an entity, which somebody dropped, be made anew when its next record comes.';
+'Lets the table of an entity, which was dropped, be created again when its next record comes.';

@@ -6,14 +6,14 @@ set search_path = pg_catalog, pg_temp
 as $$
 declare
     _table text;
-    -- In milliseconds, as messages say it: of those that are newer than the rows, and only of those, the rows give way.
+    -- In milliseconds, as in messages: only newer messages replace the rows.
     _at constant bigint := floor(extract(epoch from at) * 1000);
     _columns constant text[] := array(
         select name from unnest(columns) as name where name <> all(metl._cleared_columns(entity, schema))
     );
     _count bigint;
 begin
-    -- One that the caller has made might bring functions of the caller's along, which must not run with our rights.
+    -- A table made by the caller could run functions of the caller with the owner's rights.
     if not exists (
         select from pg_class as given
         where given.oid = to_regclass('pg_temp.initial_load') and given.relkind = 'r' and given.relowner = current_user::regrole

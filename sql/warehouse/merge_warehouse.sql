@@ -99,5 +99,5 @@ begin
     return jsonb_build_object('rejected', _rejected, 'state', metl.current_state());
 end $$;
 comment on function metl.merge_warehouse(text, text) is
-'Merges the records of an entity that were copied into the table of metl.open_warehouse into the table of the entity, '
-'and says how many were rejected. Records that come again change nothing, in whichever order.';
+'Merges the records of an entity that were copied into the table of metl.open_warehouse into the table of the '
+'entity, and returns how many were rejected. Idempotent, in any order of records.';
