@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 
-from metl.matrix.mappings.cells import COLUMNS, FORMULA
-from metl.matrix.mappings.read import read
-from metl.matrix.mappings.store import plan, store
-from metl.matrix.mappings.write import write
+from metl.matrix.csv_mappings.apply import apply, plan
+from metl.matrix.csv_mappings.export import export
+from metl.matrix.csv_mappings.format import COLUMNS, FORMULA
+from metl.matrix.csv_mappings.parse import parse
 from tests.conftest import scratch_database
 from tests.model.conftest import Row
 
@@ -96,7 +96,7 @@ def escaped(cell: str) -> str:
 
 def exported(connection: psycopg.Connection) -> bytes:
     output = io.BytesIO()
-    write(connection, output)
+    export(connection, output)
     return output.getvalue()
 
 
@@ -120,11 +120,11 @@ def test_an_export_and_its_import_are_the_matrix_again(
         before, text = ones(connection), exported(connection)
         for row in csv.reader(io.StringIO(text.decode(), newline="")):
             assert all(cell[0] not in FORMULA for cell in row)
-        lines = read(text, "exported")
-        assert store(connection, lines, replace=True) is None, "nothing has changed"
+        lines = parse(text, "exported")
+        assert apply(connection, lines, replace=True) is None, "nothing has changed"
         connection.execute("select metl.set_mappings('{}', true)")
         assert ones(connection) == set()
-        store(connection, lines, replace=False)
+        apply(connection, lines, replace=False)
         assert ones(connection) == before
         assert exported(connection) == text
         assert connection.execute("select * from metl.check()").fetchall() == []
@@ -146,14 +146,14 @@ def test_an_import_sets_what_is_mentioned_and_nothing_else(
         # One after the other, so that the later ones meet what the earlier ones left.
         for _ in range(2):
             wanted = draw_cells(data, *matrix)
-            lines = read(as_csv(wanted), "given")
+            lines = parse(as_csv(wanted), "given")
             planned = plan(connection, lines, replace)
             before = ones(connection)
-            stored = store(connection, lines, replace)
+            applied = apply(connection, lines, replace)
             after = ones(connection)
             expected = wanted if replace else expected | wanted
             assert after == {row for rows in expected.values() for row in rows}
-            assert (stored is None) == (before == after)
+            assert (applied is None) == (before == after)
             for fate, difference in (("gained", after - before), ("lost", before - after)):
                 assert {
                     tuple(each[column] for column in COLUMNS) for each in planned if each["fate"] == fate

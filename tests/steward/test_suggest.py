@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from metl.matrix.suggest import Attribute, Matrix, Ranking, Target, likeness_of_types, one_to_one
-from metl.matrix.tokens import text, words
+from metl.matrix.suggest import Attribute, Matrix, Ranking, Target, one_to_one, type_similarity
+from metl.matrix.tokens import token_set, tokenize
 
 ENTITIES = {
     "person": {
@@ -93,7 +93,7 @@ def best(schema: str, name: str, kind: str = "string", matrix: Matrix = NOTHING,
     return [f"{each.target.entity}.{each.target.entity_attribute}" for each in found]
 
 
-def test_the_right_one_is_first_in_most_cases() -> None:
+def test_the_expected_target_is_first_in_most_cases() -> None:
     wrong = {key: best(*key)[:2] for key, wanted in EXPECTED.items() if best(*key)[:1] != [wanted]}
     assert len(wrong) <= len(EXPECTED) * 0.1, wrong
 
@@ -112,13 +112,13 @@ def test_the_right_one_is_first_in_most_cases() -> None:
         ("___", "___"),
     ],
 )
-def test_names_fall_into_words(name: str, expected: str) -> None:
-    assert text(words(name)) == expected
+def test_names_are_tokenized(name: str, expected: str) -> None:
+    assert token_set(tokenize(name)) == expected
 
 
-def test_what_goes_without_saying_is_left_out() -> None:
-    assert text(words("customer_id"), words("customer")) == "id"
-    assert text(words("customer"), words("customer")) == "customer"
+def test_tokens_that_the_context_implies_are_left_out() -> None:
+    assert token_set(tokenize("customer_id"), tokenize("customer")) == "id"
+    assert token_set(tokenize("customer"), tokenize("customer")) == "customer"
 
 
 def test_scores_are_from_0_to_1_and_the_best_come_first() -> None:
@@ -139,7 +139,7 @@ def test_what_the_name_maps_to_elsewhere_is_best() -> None:
     assert best("crm.x", "email", matrix=Matrix({"email": {("person", "phone"): {"a"}}}, {}))[0] == "person.phone"
 
 
-def test_nothing_is_suggested_that_is_taken() -> None:
+def test_occupied_targets_are_not_suggested() -> None:
     matrix = Matrix({"mail": {("person", "email"): {"a"}}}, {"crm.person": {"person": {"email", "number"}}})
     assert "person.email" not in best("crm.person", "mail", matrix=matrix)
     assert "person.number" not in best("crm.person", "id", "integer", matrix=matrix)
@@ -165,17 +165,17 @@ def test_an_entity_that_has_most_of_the_schema_comes_before_others() -> None:
         for name in names
     ]
     first, second = Ranking(targets, NOTHING, film).best(film[-1], 2, 0)
-    assert (first.target.place, second.target.place) == (("movie", "number"), ("loan", "number"))
+    assert (first.target.key, second.target.key) == (("movie", "number"), ("loan", "number"))
     assert first.score > second.score
     # Of one attribute alone nobody can tell, and a letter in common says nothing.
     alone = Ranking(targets, NOTHING, film[-1:]).best(film[-1], 2, 0)
     assert alone[0].score == alone[1].score
 
 
-def test_types_count() -> None:
-    assert likeness_of_types("integer", "integer") == 1
-    assert likeness_of_types("integer", "decimal") == likeness_of_types("date", "timestamp") == 0.9
-    assert likeness_of_types("boolean", "string") > likeness_of_types("string", "boolean")
+def test_similarity_of_types() -> None:
+    assert type_similarity("integer", "integer") == 1
+    assert type_similarity("integer", "decimal") == type_similarity("date", "timestamp") == 0.9
+    assert type_similarity("boolean", "string") > type_similarity("string", "boolean")
     assert best("bank.x", "amount", "decimal")[0] == best("bank.x", "amount", "integer")[0] == "payment.amount"
 
 

@@ -145,7 +145,7 @@ def set_(schema: str, version: int, entity: str, pair: tuple[str, ...], run: boo
     metl block set shop.customer 3 person number=id email=mail
     metl block set shop.customer 1 person number=id --run --plan
     """
-    _change((schema, version, entity), lambda old: old.with_only(old.read_pairs(pair)), run, plan, as_json)
+    _change((schema, version, entity), lambda old: old.with_only(old.parse_pairs(pair)), run, plan, as_json)
 
 
 @block.command()
@@ -157,7 +157,7 @@ def add(schema: str, version: int, entity: str, pair: tuple[str, ...], run: bool
     \b
     metl block add shop.customer newest person phone=mobile
     """
-    _change((schema, version, entity), lambda old: old.with_also(old.read_pairs(pair)), run, plan, as_json)
+    _change((schema, version, entity), lambda old: old.with_also(old.parse_pairs(pair)), run, plan, as_json)
 
 
 @block.command()

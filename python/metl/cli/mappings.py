@@ -15,9 +15,9 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from metl.cli.cells import print_cells
 from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
-from metl.matrix.mappings import read, store, write
-from metl.matrix.mappings.read import Lines
-from metl.matrix.mappings.store import Stored
+from metl.matrix.csv_mappings.apply import Applied, apply, plan
+from metl.matrix.csv_mappings.export import export as export_csv
+from metl.matrix.csv_mappings.parse import Lines, parse
 from metl.util.problems import Wrong
 from metl.util.terminal import counted, print_json, printable, say
 
@@ -74,11 +74,11 @@ def export(schema: str | None, entity: str | None, output: Path | None) -> None:
     """
     with snapshot(address()) as connection:
         if output is None:
-            write.write(connection, sys.stdout.buffer, schema, entity)
+            export_csv(connection, sys.stdout.buffer, schema, entity)
             sys.stdout.buffer.flush()
         else:
             with _whole(output) as target:
-                write.write(connection, target, schema, entity)
+                export_csv(connection, target, schema, entity)
 
 
 def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
@@ -87,16 +87,16 @@ def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
         with snapshot(address()) as connection:
             progress.add_task(f"Comparing {len(lines):,} lines with the matrix", total=None)
-            return store.plan(connection, lines, replace)
+            return plan(connection, lines, replace)
 
 
-def _stored(file: BinaryIO, replace: bool) -> Stored | None:
+def _stored(file: BinaryIO, replace: bool) -> Applied | None:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
         with transaction(address()) as connection:
             progress.add_task(f"Setting {len(lines):,} lines", total=None)
-            return store.store(connection, lines, replace)
+            return apply(connection, lines, replace)
 
 
 def _progress(data: bytes) -> Progress:
@@ -107,10 +107,10 @@ def _progress(data: bytes) -> Progress:
 
 
 def _read(data: bytes, name: str, progress: Progress) -> Lines:
-    return read.read(data, name, lambda lines: iter(progress.track(lines, description="Reading lines")))
+    return parse(data, name, lambda lines: iter(progress.track(lines, description="Reading lines")))
 
 
-def _show_stored(stored: Stored | None, as_json: bool) -> None:
+def _show_stored(stored: Applied | None, as_json: bool) -> None:
     if as_json:
         print_json(
             {"state": None, "blocks": 0, "gained": 0, "lost": 0, "remarks": []} if stored is None else asdict(stored)

@@ -1,4 +1,4 @@
-"""One block of the matrix, and changes of it as people type them: entity_attribute=attribute."""
+"""One block of the matrix, and edits of it as typed on the command line: entity_attribute=attribute."""
 
 import shlex
 from collections.abc import Iterable
@@ -32,26 +32,26 @@ class Block:
         return replace(self, mapping=mapping)
 
     def with_also(self, mapping: dict[str, str]) -> "Block":
-        """Nothing is lost by it: what is mapped otherwise has to be removed first."""
-        taken = {of: to for to, of in self.mapping.items()}
+        """Adds cells. Raises if a name is mapped otherwise already: an addition never replaces a cell."""
+        inverse = {of: to for to, of in self.mapping.items()}
         for to, of in mapping.items():
-            for known_to, known_of in ((to, self.mapping.get(to, of)), (taken.get(of, to), of)):
-                if (known_to, known_of) != (to, of):
+            for mapped_to, mapped_of in ((to, self.mapping.get(to, of)), (inverse.get(of, to), of)):
+                if (mapped_to, mapped_of) != (to, of):
                     raise BadInput(
-                        f"{known_of!r} maps to {known_to!r} already, and a block is 1:1 both ways. "
-                        f"Take it away first, with metl block remove … {shlex.quote(known_to)}"
+                        f"{mapped_of!r} maps to {mapped_to!r} already, and a block is 1:1 both ways. "
+                        f"Take it away first, with metl block remove … {shlex.quote(mapped_to)}"
                     )
         return replace(self, mapping=self.mapping | mapping)
 
     def without(self, entity_attributes: Iterable[str]) -> "Block":
-        gone = set(entity_attributes)
-        for name in gone:
+        removed = set(entity_attributes)
+        for name in removed:
             self._require(name)
             if name not in self.mapping:
-                raise BadInput(f"Nothing maps to {name!r} of entity {self.entity!r} here.{self._mapped()}")
-        return replace(self, mapping={to: of for to, of in self.mapping.items() if to not in gone})
+                raise BadInput(f"Nothing maps to {name!r} of entity {self.entity!r} here.{self._mapping_sentence()}")
+        return replace(self, mapping={to: of for to, of in self.mapping.items() if to not in removed})
 
-    def read_pairs(self, pairs: Iterable[str]) -> dict[str, str]:
+    def parse_pairs(self, pairs: Iterable[str]) -> dict[str, str]:
         mapping: dict[str, str] = {}
         for pair in pairs:
             to, of = self._split(pair)
@@ -66,19 +66,19 @@ class Block:
         return mapping
 
     def _split(self, pair: str) -> tuple[str, str]:
-        """At the only = there mostly is; names may have one, too."""
-        cuts = [(pair[:place], pair[place + 1 :]) for place, character in enumerate(pair) if character == "="]
-        if not cuts:
+        """Split at "="; names may contain "=", so prefer the split that gives two existing names."""
+        splits = [(pair[:index], pair[index + 1 :]) for index, character in enumerate(pair) if character == "="]
+        if not splits:
             raise BadInput(f"{pair!r} is not a pair. Give entity_attribute=attribute, such as email=mail.")
-        known = (cut for cut in cuts if cut[0] in self.entity_attributes and cut[1] in self.attributes)
-        return next(known, cuts[0])
+        existing = (split for split in splits if split[0] in self.entity_attributes and split[1] in self.attributes)
+        return next(existing, splits[0])
 
     def _require(self, entity_attribute: str) -> None:
         if entity_attribute not in self.entity_attributes:
-            close = nearest(entity_attribute, self.entity_attributes)
-            raise BadInput(f"There is no attribute {entity_attribute!r} in entity {self.entity!r}.{close}")
+            hint = nearest(entity_attribute, self.entity_attributes)
+            raise BadInput(f"There is no attribute {entity_attribute!r} in entity {self.entity!r}.{hint}")
 
-    def _mapped(self) -> str:
+    def _mapping_sentence(self) -> str:
         return f" Mapped are {', '.join(map(repr, self.mapping))}." if self.mapping else " The block maps nothing."
 
 
@@ -90,10 +90,10 @@ def read(connection: psycopg.Connection, schema: str, version: int, entity: str,
         entity,
         trees.entity_version(connection, entity, entity_version),
     )
-    found = connection.execute(BLOCK, key).fetchall()
+    cells = connection.execute(BLOCK, key).fetchall()
     return Block(
         *key,
-        attributes=tuple(dict.fromkeys(of for _, of, _ in found)),
-        entity_attributes=tuple(dict.fromkeys(to for to, _, _ in found)),
-        mapping={to: of for to, of, value in found if value},
+        attributes=tuple(dict.fromkeys(of for _, of, _ in cells)),
+        entity_attributes=tuple(dict.fromkeys(to for to, _, _ in cells)),
+        mapping={to: of for to, of, value in cells if value},
     )

@@ -8,29 +8,29 @@ from metl.errors import BadInput
 from metl.registry.attributes import Unreadable
 from metl.registry.schemas import read as read_schema
 
-#: What Debezium and the registries put behind the name of a schema.
+#: Suffixes that Debezium and the registries append to the name of a schema.
 SUFFIXES = (".Envelope", ".Value", "-value")
 
 
 @dataclass(frozen=True)
 class Draft:
-    #: As metl.simulate takes them, which also says what is wrong with one.
+    #: In the form that metl.simulate takes, which also validates them.
     attributes: Any
-    #: What the draft may call its schema, the most telling first.
+    #: Candidates for the name of the schema, the most specific first.
     names: list[str]
 
 
 def read(text: bytes, path: str) -> Draft:
     """METL's own array of attributes, or a schema of Kafka Connect, Avro or JSON Schema; of a row or an envelope."""
-    found = _parse(text, path)
-    if isinstance(found, list):
-        return Draft(found, [])
-    if isinstance(found, dict) and isinstance(found.get("schema"), dict):
-        # A message of Connect, with its schema inline.
-        found = found["schema"]
+    schema = _parse(text, path)
+    if isinstance(schema, list):
+        return Draft(schema, [])
+    if isinstance(schema, dict) and isinstance(schema.get("schema"), dict):
+        # A Kafka Connect message with its schema inline.
+        schema = schema["schema"]
     try:
-        row = read_schema(_kind(found), json.dumps(found))
-        return Draft([each.as_json() for each in row.attributes], _names(found))
+        row = read_schema(_schema_type(schema), json.dumps(schema))
+        return Draft([each.as_json() for each in row.attributes], _names(schema))
     except Unreadable as error:
         raise BadInput(f"{path} {error}") from None
     except RecursionError:
@@ -48,26 +48,26 @@ def _parse(text: bytes, path: str) -> Any:
         raise BadInput(f"{path} is nested too deeply.") from None
 
 
-def _kind(schema: Any) -> str:
-    kinds = {"struct": "KCONNECT", "record": "AVRO"}
-    return kinds.get(str(schema.get("type")), "JSON") if isinstance(schema, dict) else "JSON"
+def _schema_type(schema: Any) -> str:
+    types = {"struct": "KCONNECT", "record": "AVRO"}
+    return types.get(str(schema.get("type")), "JSON") if isinstance(schema, dict) else "JSON"
 
 
 def _names(schema: dict[str, Any]) -> list[str]:
-    space = schema.get("namespace")
-    given = [
+    namespace = schema.get("namespace")
+    candidates = [
         schema.get("connect.name"),
-        f"{space}.{schema.get('name')}" if space else None,
+        f"{namespace}.{schema.get('name')}" if namespace else None,
         schema.get("name"),
-        space,
+        namespace,
         schema.get("title"),
         str(schema.get("$id", "")).rpartition("/")[2].removesuffix(".json"),
     ]
-    whole = [each for each in given if isinstance(each, str) and each]
-    return list(dict.fromkeys(short for each in whole for short in (each, _bare(each))))
+    names = [each for each in candidates if isinstance(each, str) and each]
+    return list(dict.fromkeys(variant for name in names for variant in (name, _without_suffix(name))))
 
 
-def _bare(name: str) -> str:
+def _without_suffix(name: str) -> str:
     for suffix in SUFFIXES:
         name = name.removesuffix(suffix)
     return name

@@ -1,4 +1,4 @@
-"""Where attributes that map to nothing might belong: ranked by names and types, never applied by itself."""
+"""Suggests entity attributes for unmapped attributes, ranked by similarity of names and types. Applies nothing."""
 
 import heapq
 from collections import defaultdict
@@ -9,23 +9,24 @@ from typing import NamedTuple
 
 from rapidfuzz import fuzz, process
 
-from metl.matrix.tokens import text, words
+from metl.matrix.tokens import token_set, tokenize
 
-#: What a score is made of: the name of the attribute, and whether the schema and the entity belong together.
-NAME, KINSHIP = 0.85, 0.15
-#: The name is mapped so in the matrix already: for certain by one schema, and more if none maps it otherwise.
-KNOWN, UNDISPUTED = 0.97, 0.03
-SAME_NAME = 0.95
-SAME_WORDS = 0.93
-#: Below this two names have nothing in common; of a schema and an entity, whose names are short, more is needed.
-ALIKE, AKIN = 0.5, 0.6
-#: An entity has as many of the schema's other attributes as none else.
-RESEMBLES = 0.9
+#: A score is the weighted sum of two similarities, of the attributes' names and of schema and entity, times that of
+#: the types.
+NAME_WEIGHT, ENTITY_WEIGHT = 0.85, 0.15
+#: Name similarity where another schema maps the same name to it; the bonus is for the share of schemas that do.
+MAPPED_ELSEWHERE, AGREEMENT_BONUS = 0.97, 0.03
+IDENTICAL_NAMES = 0.95
+IDENTICAL_TOKENS = 0.93
+#: Similarities below these are noise; names of schemas and entities are short, which makes chance matches likelier.
+MIN_NAME_SIMILARITY, MIN_ENTITY_SIMILARITY = 0.5, 0.6
+#: Similarity of a schema to the entity that has most of its attributes.
+MAX_OVERLAP = 0.9
 COMPATIBLE = 0.9
-#: Almost anything can be written down.
-AS_TEXT = 0.8
+#: Almost any value can be converted to a string.
+TO_STRING = 0.8
 INCOMPATIBLE = 0.6
-FAMILIES = [
+COMPATIBLE_TYPES = [
     {"integer", "decimal", "float"},
     {"date", "timestamp"},
     {"string", "uuid"},
@@ -47,157 +48,167 @@ class Target(NamedTuple):
     type: str
 
     @property
-    def place(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         return self.entity, self.entity_attribute
 
 
 class Suggestion(NamedTuple):
     target: Target
     score: float
-    #: How many schemas map an attribute of this name so.
+    #: How many schemas map an attribute of this name to the target.
     elsewhere: int
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """What is mapped already."""
+    """The existing mappings."""
 
-    #: Of each name of an attribute, the schemas that map it to an entity attribute.
-    known: dict[str, dict[tuple[str, str], set[str]]]
-    #: The entities that each schema feeds, and of each the attributes that are taken in the version that is looked at.
-    taken: dict[str, dict[str, set[str]]]
+    #: By attribute name and Target.key: the schemas that map it so.
+    mapped: dict[str, dict[tuple[str, str], set[str]]]
+    #: By schema and entity that it feeds: the entity attributes that its version in question maps already.
+    occupied: dict[str, dict[str, set[str]]]
 
 
 class Ranking:
     def __init__(self, targets: Iterable[Target], matrix: Matrix, attributes: Iterable[Attribute] = ()) -> None:
-        """Of `attributes`, those of one schema tell together which entity it resembles."""
+        """The `attributes` of one schema together show which entity it overlaps with."""
         self._matrix = matrix
         self._targets = list(targets)
-        self._by_place = {each.place: each for each in self._targets}
+        self._by_key = {each.key: each for each in self._targets}
         self._by_name: dict[str, list[Target]] = defaultdict(list)
-        self._by_text: dict[str, list[Target]] = defaultdict(list)
+        #: As _by_name, but without the tokens of the entity's name.
+        self._by_short_name: dict[str, list[Target]] = defaultdict(list)
         for target in self._targets:
-            said = words(target.entity_attribute)
-            self._by_name[text(said)].append(target)
-            self._by_text[text(said, words(target.entity))].append(target)
-        self._texts = list(self._by_text)
-        self._known: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
-        for name, places in matrix.known.items():
-            for place, schemas in places.items():
-                self._known[text(words(name))][place] |= schemas
+            tokens = tokenize(target.entity_attribute)
+            self._by_name[token_set(tokens)].append(target)
+            self._by_short_name[token_set(tokens, tokenize(target.entity))].append(target)
+        self._short_names = list(self._by_short_name)
+        self._mapped: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(lambda: defaultdict(set))
+        for name, targets_of_name in matrix.mapped.items():
+            for key, schemas in targets_of_name.items():
+                self._mapped[token_set(tokenize(name))][key] |= schemas
         self._by_schema: dict[str, set[str]] = defaultdict(set)
         for attribute in attributes:
-            self._by_schema[attribute.schema].add(_meaning(attribute))
-        self._alike = cache(self._find_alike)
-        self._kinship = cache(self._find_kinship)
-        self._resemblance = cache(self._find_resemblance)
+            self._by_schema[attribute.schema].add(_short_name(attribute))
+        self._similar_names = cache(self._compute_similar_names)
+        self._entity_similarity = cache(self._compute_entity_similarity)
+        self._overlap = cache(self._compute_overlap)
 
-    def best(self, attribute: Attribute, count: int, least: float) -> list[Suggestion]:
-        """The best first."""
-        best = _Best(count, least)
-        name = text(words(attribute.attribute))
-        known = self._known.get(name, {})
-        for place, schemas in known.items():
-            if place in self._by_place:
-                likeness = KNOWN + UNDISPUTED * len(schemas) / sum(map(len, known.values()))
-                self._offer(best, attribute, self._by_place[place], likeness, len(schemas))
-        done = set(known)
+    def best(self, attribute: Attribute, count: int, min_score: float) -> list[Suggestion]:
+        """The top `count` suggestions, the best first."""
+        top = _TopN(count, min_score)
+        name = token_set(tokenize(attribute.attribute))
+        mapped = self._mapped.get(name, {})
+        for key, schemas in mapped.items():
+            if key in self._by_key:
+                agreement = len(schemas) / sum(map(len, mapped.values()))
+                similarity = MAPPED_ELSEWHERE + AGREEMENT_BONUS * agreement
+                self._offer(top, attribute, self._by_key[key], similarity, len(schemas))
+        done = set(mapped)
         for target in self._by_name.get(name, []):
-            if target.place not in done:
-                done.add(target.place)
-                same = attribute.attribute == target.entity_attribute
-                self._offer(best, attribute, target, SAME_NAME if same else SAME_WORDS)
-        for other, likeness in self._alike(_meaning(attribute)):
-            # From here on no kinship could lift one above what is found already.
-            if NAME * likeness + KINSHIP < best.floor:
+            if target.key not in done:
+                done.add(target.key)
+                is_identical = attribute.attribute == target.entity_attribute
+                self._offer(top, attribute, target, IDENTICAL_NAMES if is_identical else IDENTICAL_TOKENS)
+        for short_name, similarity in self._similar_names(_short_name(attribute)):
+            # Candidates are sorted: none after this can enter the top n.
+            if NAME_WEIGHT * similarity + ENTITY_WEIGHT < top.min_score:
                 break
-            for target in self._by_text[other]:
-                if target.place not in done:
-                    self._offer(best, attribute, target, likeness)
-        return best.ranked()
+            for target in self._by_short_name[short_name]:
+                if target.key not in done:
+                    self._offer(top, attribute, target, similarity)
+        return top.ranked()
 
-    def _offer(self, best: "_Best", attribute: Attribute, target: Target, likeness: float, elsewhere: int = 0) -> None:
-        kinship = self._kinship(attribute.schema, target.entity)
-        score = round((NAME * likeness + KINSHIP * kinship) * likeness_of_types(attribute.type, target.type), 3)
-        if score >= best.floor and target.entity_attribute not in self._taken(attribute.schema, target.entity):
-            best.add(Suggestion(target, score, elsewhere))
+    def _offer(
+        self, top: "_TopN", attribute: Attribute, target: Target, name_similarity: float, elsewhere: int = 0
+    ) -> None:
+        entity_similarity = self._entity_similarity(attribute.schema, target.entity)
+        similarity = NAME_WEIGHT * name_similarity + ENTITY_WEIGHT * entity_similarity
+        score = round(similarity * type_similarity(attribute.type, target.type), 3)
+        if score >= top.min_score and target.entity_attribute not in self._occupied(attribute.schema, target.entity):
+            top.add(Suggestion(target, score, elsewhere))
 
-    def _taken(self, schema: str, entity: str) -> set[str]:
-        return self._matrix.taken.get(schema, {}).get(entity, set())
+    def _occupied(self, schema: str, entity: str) -> set[str]:
+        return self._matrix.occupied.get(schema, {}).get(entity, set())
 
-    def _find_alike(self, wanted: str) -> list[tuple[str, float]]:
-        """The texts of targets that are like this one, the best first."""
-        close = process.extract(wanted, self._texts, scorer=fuzz.ratio, limit=None, score_cutoff=100 * ALIKE)
-        return [(other, SAME_WORDS * score / 100) for other, score, _ in close]
+    def _compute_similar_names(self, name: str) -> list[tuple[str, float]]:
+        """Short names of targets with their similarity, the most similar first."""
+        matches = process.extract(
+            name, self._short_names, scorer=fuzz.ratio, limit=None, score_cutoff=100 * MIN_NAME_SIMILARITY
+        )
+        return [(match, IDENTICAL_TOKENS * ratio / 100) for match, ratio, _ in matches]
 
-    def _find_kinship(self, schema: str, entity: str) -> float:
-        if entity in self._matrix.taken.get(schema, {}):
+    def _compute_entity_similarity(self, schema: str, entity: str) -> float:
+        if entity in self._matrix.occupied.get(schema, {}):
             return 1.0
-        likeness = fuzz.ratio(text(words(_last_part(schema))), text(words(entity))) / 100
-        return max(likeness if likeness >= AKIN else 0.0, RESEMBLES * self._resemblance(schema).get(entity, 0.0))
+        ratio = fuzz.ratio(token_set(tokenize(_table_name(schema))), token_set(tokenize(entity))) / 100
+        by_name = ratio if ratio >= MIN_ENTITY_SIMILARITY else 0.0
+        return max(by_name, MAX_OVERLAP * self._overlap(schema).get(entity, 0.0))
 
-    def _find_resemblance(self, schema: str) -> dict[str, float]:
-        """How much of the schema each entity has, beside the one that has most; what many have says little."""
+    def _compute_overlap(self, schema: str) -> dict[str, float]:
+        """The share of the schema's attributes that each entity has, relative to the entity that has most.
+
+        An attribute that many entities have counts less, as an inverse document frequency.
+        """
         shares: dict[str, float] = defaultdict(float)
-        for meaning in self._by_schema.get(schema, ()):
-            entities = {target.entity for target in self._by_text.get(meaning, ())}
+        for name in self._by_schema.get(schema, ()):
+            entities = {target.entity for target in self._by_short_name.get(name, ())}
             for entity in entities:
                 shares[entity] += 1 / len(entities)
         most = max(shares.values(), default=0.0)
         return {entity: share / max(most, 1.0) for entity, share in shares.items()}
 
 
-class _Best:
-    """So many with the highest scores; of equal ones those that came first."""
+class _TopN:
+    """A bounded heap of the highest scores; of equal ones it keeps those that were added first."""
 
-    def __init__(self, count: int, least: float) -> None:
+    def __init__(self, count: int, min_score: float) -> None:
         self._count = count
-        #: What a score has to reach now.
-        self.floor = least
-        # The worst of them comes first.
+        #: The score to reach now; rises as the heap fills.
+        self.min_score = min_score
         self._heap: list[tuple[float, int, Suggestion]] = []
-        self._seen = 0
+        self._added = 0
 
     def add(self, suggestion: Suggestion) -> None:
-        self._seen += 1
-        entry = (suggestion.score, -self._seen, suggestion)
+        self._added += 1
+        entry = (suggestion.score, -self._added, suggestion)
         if len(self._heap) < self._count:
             heapq.heappush(self._heap, entry)
         else:
             heapq.heappushpop(self._heap, entry)
         if len(self._heap) == self._count:
-            self.floor = max(self.floor, self._heap[0][0])
+            self.min_score = max(self.min_score, self._heap[0][0])
 
     def ranked(self) -> list[Suggestion]:
         return [suggestion for _, _, suggestion in sorted(self._heap, reverse=True)]
 
 
 @cache
-def likeness_of_types(source: str, target: str) -> float:
+def type_similarity(source: str, target: str) -> float:
     if source == target or "any" in (source, target):
         return 1.0
-    if any({source, target} <= family for family in FAMILIES):
+    if any({source, target} <= types for types in COMPATIBLE_TYPES):
         return COMPATIBLE
-    return AS_TEXT if target == "string" else INCOMPATIBLE
+    return TO_STRING if target == "string" else INCOMPATIBLE
 
 
 def one_to_one(
     suggested: Sequence[tuple[Attribute, Sequence[Suggestion]]],
 ) -> dict[tuple[str, int, str], dict[str, str]]:
-    """For each block, the best pairs that go together; an attribute whose best place is taken goes without."""
-    ranked = sorted(((found[0], attribute) for attribute, found in suggested if found), key=lambda each: -each[0].score)
+    """A greedy 1:1 matching for each block. An attribute whose best target is taken is left out."""
+    best = ((suggestions[0], attribute) for attribute, suggestions in suggested if suggestions)
     pairs: dict[tuple[str, int, str], dict[str, str]] = defaultdict(dict)
-    for suggestion, attribute in ranked:
+    for suggestion, attribute in sorted(best, key=lambda each: -each[0].score):
         block = pairs[attribute.schema, attribute.version, suggestion.target.entity]
         block.setdefault(suggestion.target.entity_attribute, attribute.attribute)
     return pairs
 
 
-def _meaning(attribute: Attribute) -> str:
-    """The film_id of a film is its id."""
-    return text(words(attribute.attribute), words(_last_part(attribute.schema)))
+def _short_name(attribute: Attribute) -> str:
+    """Without the tokens of the table's name: film_id of table film is id."""
+    return token_set(tokenize(attribute.attribute), tokenize(_table_name(attribute.schema)))
 
 
-def _last_part(schema: str) -> str:
-    """Of shop.public.customer it is the customer that says something."""
+def _table_name(schema: str) -> str:
+    """The customer of shop.public.customer."""
     return schema.rpartition(".")[2] or schema

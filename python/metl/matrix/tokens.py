@@ -1,14 +1,13 @@
-"""Names as words, so that custNo, customer_number and number of customer are alike."""
+"""Tokenize and normalize names, so that custNo, customer_number and number of customer are equal."""
 
 import re
 from functools import cache
 
-# customerID2 and HTTPServer fall apart as people read them.
-PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+|[^\W_]")
-#: What says nothing about what an attribute means.
-IDLE = {"a", "an", "at", "is", "of", "on", "the"}
-#: One spelling for each of the words that people shorten, glue together or use for one another.
-SPELLING = {
+# Splits customerID2 to customer, ID, 2 and HTTPServer to HTTP, Server.
+TOKEN = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[^\W\d_A-Z]+|[A-Z]+|\d+|[^\W_]")
+STOP_WORDS = {"a", "an", "at", "is", "of", "on", "the"}
+#: Abbreviations, compounds and synonyms to their normal form.
+SYNONYMS = {
     "acct": "account",
     "addr": "address",
     "adr": "address",
@@ -72,18 +71,18 @@ SPELLING = {
 
 
 @cache
-def words(name: str) -> tuple[str, ...]:
-    """In the order of the name; of an idle name, all there is."""
-    parts = [part.casefold() for part in PART.findall(name)]
-    spelled = " ".join(parts).replace("e mail", "email").split()
-    said = tuple(word for part in spelled for word in SPELLING.get(part, _singular(part)).split())
-    return tuple(word for word in said if word not in IDLE) or said or (name,)
+def tokenize(name: str) -> tuple[str, ...]:
+    """The normalized tokens of a name, in its order. A name of stop words alone keeps them."""
+    parts = [part.casefold() for part in TOKEN.findall(name)]
+    parts = " ".join(parts).replace("e mail", "email").split()
+    tokens = tuple(token for part in parts for token in SYNONYMS.get(part, _singular(part)).split())
+    return tuple(token for token in tokens if token not in STOP_WORDS) or tokens or (name,)
 
 
 def _singular(word: str) -> str:
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
-def text(said: tuple[str, ...], context: tuple[str, ...] = ()) -> str:
-    """In one order, whatever the name has, and without what goes without saying where it stands."""
-    return " ".join(sorted(set(said) - set(context) or set(said)))
+def token_set(tokens: tuple[str, ...], context: tuple[str, ...] = ()) -> str:
+    """The distinct tokens, sorted, so that their order does not count; without those that the context implies."""
+    return " ".join(sorted(set(tokens) - set(context) or set(tokens)))

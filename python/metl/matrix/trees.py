@@ -1,4 +1,4 @@
-"""Names and versions as people give them: what is not there is an error that says what they may have meant."""
+"""Look up schemas, entities and versions by name. An unknown one raises BadInput with the nearest existing names."""
 
 from collections.abc import Collection
 from typing import LiteralString
@@ -28,7 +28,7 @@ def require_entity(connection: psycopg.Connection, entity: str) -> None:
 
 
 def live_versions(connection: psycopg.Connection, schema: str) -> list[int]:
-    """Of a schema, in their order."""
+    """The live versions of a schema, ascending."""
     live = [version for (version,) in connection.execute(SCHEMA, [schema])]
     if not live:
         require_schema(connection, schema)
@@ -37,7 +37,7 @@ def live_versions(connection: psycopg.Connection, schema: str) -> list[int]:
 
 
 def schema_version(connection: psycopg.Connection, schema: str, version: int = NEWEST) -> int:
-    """That very version, if it is live."""
+    """Raises unless the version is live."""
     live = live_versions(connection, schema)
     if version == NEWEST:
         return live[-1]
@@ -47,14 +47,14 @@ def schema_version(connection: psycopg.Connection, schema: str, version: int = N
 
 
 def entity_version(connection: psycopg.Connection, entity: str, version: int | None = None) -> int:
-    """The live version of an entity, which is also the one that is given, if one is."""
-    found = connection.execute(ENTITY, [entity]).fetchone()
-    if found is None:
+    """The live version of an entity. Raises if it has none, or if it is not `version`."""
+    row = connection.execute(ENTITY, [entity]).fetchone()
+    if row is None:
         require_entity(connection, entity)
         raise BadInput(f"Entity {entity!r} has no live version. Add one with metl.add_entity_version.")
-    if version is not None and version != found[0]:
-        raise BadInput(f"Entity {entity!r} has no live version {version}. Its live version is {found[0]}.")
-    return int(found[0])
+    if version is not None and version != row[0]:
+        raise BadInput(f"Entity {entity!r} has no live version {version}. Its live version is {row[0]}.")
+    return int(row[0])
 
 
 def require_attribute(connection: psycopg.Connection, schema: str, versions: list[int], attribute: str) -> None:
@@ -67,9 +67,9 @@ def require_entity_attribute(connection: psycopg.Connection, entity: str, attrib
     _require(attribute, "attribute", _names(connection, ENTITY_ATTRIBUTES, entity), f" in entity {entity!r}")
 
 
-def _require(name: str, what: str, names: Collection[str], where: str = "") -> None:
+def _require(name: str, kind: str, names: Collection[str], where: str = "") -> None:
     if name not in names:
-        raise BadInput(f"There is no {what} {name!r}{where}.{nearest(name, names)}")
+        raise BadInput(f"There is no {kind} {name!r}{where}.{nearest(name, names)}")
 
 
 def _names(connection: psycopg.Connection, query: LiteralString, *values: object) -> set[str]:

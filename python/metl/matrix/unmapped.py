@@ -1,4 +1,4 @@
-"""What suggestions are made from: the attributes that map to nothing, where they could go, and what is mapped."""
+"""Read the input of suggestions: unmapped attributes, entity attributes to map them to, and existing mappings."""
 
 from collections import defaultdict
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ import psycopg
 
 from metl.matrix.suggest import Attribute, Matrix, Target
 
-CHOSEN = """
+VERSIONS = """
 select schema, max(version)
 from metl.schema_versions
 where
@@ -17,7 +17,9 @@ where
 group by schema
 """
 UNMAPPED = """
-with chosen as materialized (select * from unnest(%(schemas)s::text[], %(versions)s::int[]) as each (schema, version))
+with chosen as materialized (
+    select * from unnest(%(schemas)s::text[], %(versions)s::int[]) as versions (schema, version)
+)
 
 select source.schema, source.version, source.attribute, source.type
 from chosen
@@ -32,7 +34,7 @@ left join (
 where mapped.attribute is null
 order by source.schema, source.version, source.position
 """
-TAKEN = """
+OCCUPIED = """
 select
     one.schema,
     one.entity,
@@ -41,7 +43,7 @@ from unnest(%(schemas)s::text[], %(versions)s::int[]) as chosen (schema, version
 inner join metl.decompaction as one on chosen.schema = one.schema
 group by one.schema, one.entity
 """
-KNOWN = """
+MAPPED = """
 select attribute, entity, entity_attribute, array_agg(distinct schema)
 from metl.decompaction
 group by attribute, entity, entity_attribute
@@ -62,17 +64,21 @@ class Unmapped:
 
 
 def read(connection: psycopg.Connection, schema: str | None, version: int | None, entity: str | None) -> Unmapped:
-    """Of the newest versions, or of one version of a schema; only where `entity` has nothing of it, if one is given."""
-    chosen = connection.execute(CHOSEN, {"schema": schema, "version": version}).fetchall()
-    choice = {"schemas": [name for name, _ in chosen], "versions": [number for _, number in chosen], "entity": entity}
-    known: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(dict)
-    for attribute, place_entity, entity_attribute, schemas in connection.execute(KNOWN):
-        known[attribute][place_entity, entity_attribute] = set(schemas)
-    taken: dict[str, dict[str, set[str]]] = defaultdict(dict)
-    for feeding, fed, entity_attributes in connection.execute(TAKEN, choice):
-        taken[feeding][fed] = set(entity_attributes)
+    """Of the newest versions, or of one version of a schema. With `entity`, whatever that entity does not map yet."""
+    versions = connection.execute(VERSIONS, {"schema": schema, "version": version}).fetchall()
+    parameters = {
+        "schemas": [name for name, _ in versions],
+        "versions": [number for _, number in versions],
+        "entity": entity,
+    }
+    mapped: dict[str, dict[tuple[str, str], set[str]]] = defaultdict(dict)
+    for attribute, target_entity, entity_attribute, schemas in connection.execute(MAPPED):
+        mapped[attribute][target_entity, entity_attribute] = set(schemas)
+    occupied: dict[str, dict[str, set[str]]] = defaultdict(dict)
+    for source_schema, target_entity, entity_attributes in connection.execute(OCCUPIED, parameters):
+        occupied[source_schema][target_entity] = set(entity_attributes)
     return Unmapped(
-        [Attribute(*row) for row in connection.execute(UNMAPPED, choice)],
-        [Target(*row) for row in connection.execute(TARGETS, choice)],
-        Matrix(known, taken),
+        [Attribute(*row) for row in connection.execute(UNMAPPED, parameters)],
+        [Target(*row) for row in connection.execute(TARGETS, parameters)],
+        Matrix(mapped, occupied),
     )

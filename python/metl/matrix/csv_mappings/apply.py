@@ -1,4 +1,4 @@
-"""Lines to the matrix: checked, planned, set."""
+"""Apply parsed lines to the matrix: check them, plan the change, or set the blocks."""
 
 import contextlib
 import json
@@ -10,8 +10,8 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from metl.matrix.mappings.cells import COLUMNS
-from metl.matrix.mappings.read import Lines
+from metl.matrix.csv_mappings.format import COLUMNS
+from metl.matrix.csv_mappings.parse import Lines
 from metl.util.nearest import nearest
 from metl.util.problems import SHOWN, Problem, Wrong
 
@@ -22,7 +22,7 @@ array(
         json_array_elements_text(%s), json_array_elements_text(%s), json_array_elements_text(%s),
         json_array_elements_text(%s), json_array_elements_text(%s), json_array_elements_text(%s),
         json_array_elements_text(%s)
-    ) as given (line, schema, version, attribute, entity, entity_version, entity_attribute)
+    ) as column_arrays (line, schema, version, attribute, entity, entity_version, entity_attribute)
 )
 """)
 CHECK = sql.SQL("select line, about, value, problem from metl.check_mappings({})").format(LINES)
@@ -38,8 +38,8 @@ select (summary ->> 'blocks')::int, (summary ->> 'gained')::int, (summary ->> 'l
 from metl.states where state = %s
 """
 CONSEQUENCE = "so that nothing was changed"
-#: What there is instead of something unknown; each looks at the values of its line.
-KNOWN = {
+#: The existing names of each kind, to suggest one for an unknown name; the parameters are the cells of its line.
+CANDIDATES = {
     "schema": "select distinct schema from metl.schema_versions where deleted is null",
     "attribute": """
         select attribute from metl.schema_attributes where schema = %(schema)s and version::text = %(version)s
@@ -53,69 +53,69 @@ KNOWN = {
 
 
 @dataclass(frozen=True)
-class Stored:
+class Applied:
     state: int
     blocks: int
     gained: int
     lost: int
-    #: What the matrix had to say of them.
+    #: Notices that PostgreSQL raised meanwhile.
     remarks: list[str]
 
 
 def plan(connection: psycopg.Connection, lines: Lines, replace: bool) -> list[dict[str, Any]]:
     """The cells that would be gained or lost, block by block."""
-    with _all_or_nothing(connection, lines) as given, connection.cursor(row_factory=dict_row) as cursor:
-        return cursor.execute(PLAN, [*given, replace]).fetchall()
+    with _all_or_nothing(connection, lines) as parameters, connection.cursor(row_factory=dict_row) as cursor:
+        return cursor.execute(PLAN, [*parameters, replace]).fetchall()
 
 
-def store(connection: psycopg.Connection, lines: Lines, replace: bool) -> Stored | None:
-    """All as one state; none if all was so already."""
+def apply(connection: psycopg.Connection, lines: Lines, replace: bool) -> Applied | None:
+    """Set all blocks as one state; None if nothing changes."""
     remarks: list[str] = []
     connection.add_notice_handler(lambda notice: remarks.append(notice.message_primary or ""))
-    with _all_or_nothing(connection, lines) as given:
-        [state] = connection.execute(SET, [*given, replace]).fetchone() or [None]
+    with _all_or_nothing(connection, lines) as parameters:
+        [state] = connection.execute(SET, [*parameters, replace]).fetchone() or [None]
     if state is None:
         return None
     row = connection.execute(SUMMARY, [state]).fetchone()
     assert row is not None
     blocks, gained, lost = row
-    return Stored(state, blocks, gained, lost, remarks)
+    return Applied(state, blocks, gained, lost, remarks)
 
 
 @contextlib.contextmanager
 def _all_or_nothing(connection: psycopg.Connection, lines: Lines) -> Iterator[list[str]]:
-    """The parameters of a statement that takes lines; if some are wrong, all that is wrong."""
+    """Yields the parameters of LINES. If the statement rejects a line, raises every problem of the file at once."""
     if lines.problems:
         raise Wrong(_problems(connection, lines), CONSEQUENCE)
     try:
         with connection.transaction():
             yield _parameters(lines)
     except psycopg.errors.InvalidParameterValue:
-        # It names the first only.
+        # The error names only the first problem.
         if problems := _problems(connection, lines):
             raise Wrong(problems, CONSEQUENCE) from None
         raise
 
 
 def _problems(connection: psycopg.Connection, lines: Lines) -> list[Problem]:
-    """By line; if they are few, with what may have been meant."""
-    found = connection.execute(CHECK, _parameters(lines)).fetchall()
+    """Sorted by line; with suggestions if they are few, as each costs a query."""
+    rows = connection.execute(CHECK, _parameters(lines)).fetchall()
     problems = list(lines.problems)
-    for number, about, value, said in found:
-        hint = _hint(connection, lines, number, about, value) if len(found) <= SHOWN else ""
-        problems.append(Problem(lines.file, number, said + hint))
+    for number, kind, value, message in rows:
+        hint = _hint(connection, lines, number, kind, value) if len(rows) <= SHOWN else ""
+        problems.append(Problem(lines.file, number, message + hint))
     return sorted(problems, key=lambda problem: problem.line or 0)
 
 
 def _parameters(lines: Lines) -> list[str]:
-    """Column by column, as JSON: of many lines, arrays would take longer to write down than to be looked up."""
+    """One JSON array per column: psycopg takes longer to dump a long list as a PostgreSQL array."""
     return [json.dumps(column, ensure_ascii=False) for column in (lines.numbers, *lines.cells)]
 
 
-def _hint(connection: psycopg.Connection, lines: Lines, number: int, about: str | None, value: str) -> str:
-    if about not in KNOWN or not value:
+def _hint(connection: psycopg.Connection, lines: Lines, number: int, kind: str | None, value: str) -> str:
+    if kind not in CANDIDATES or not value:
         return ""
-    place = lines.numbers.index(number)
-    values = {column: cells[place] for column, cells in zip(COLUMNS, lines.cells, strict=True)}
-    names = [row[0] for row in connection.execute(KNOWN[about].encode(), values)]
+    index = lines.numbers.index(number)
+    values = {column: cells[index] for column, cells in zip(COLUMNS, lines.cells, strict=True)}
+    names = [row[0] for row in connection.execute(CANDIDATES[kind].encode(), values)]
     return nearest(value, names)

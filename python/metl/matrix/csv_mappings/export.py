@@ -1,4 +1,4 @@
-"""The matrix to a file."""
+"""Export the matrix as CSV."""
 
 from typing import BinaryIO
 
@@ -6,11 +6,11 @@ import psycopg
 from psycopg import sql
 
 from metl.errors import BadInput
-from metl.matrix.mappings.cells import APOSTROPHE, COLUMNS, FORMULA, NAMES
-from metl.matrix.mappings.store import KNOWN
+from metl.matrix.csv_mappings.apply import CANDIDATES
+from metl.matrix.csv_mappings.format import APOSTROPHE, COLUMNS, FORMULA, TEXT_COLUMNS
 from metl.util.nearest import nearest
 
-# Names are in quotes, so that a spreadsheet that expects semicolons makes no cells of what they separate.
+# Names are quoted, so that a spreadsheet that expects semicolons does not split a name at one.
 EXPORT = sql.SQL("""
 copy (
     select {cells}
@@ -22,32 +22,32 @@ copy (
 """)
 
 
-def write(
+def export(
     connection: psycopg.Connection, output: BinaryIO, schema: str | None = None, entity: str | None = None
 ) -> None:
-    """Every 1 of the current matrix, or those of one schema or entity, sorted."""
-    wanted = {name: value for name, value in (("schema", schema), ("entity", entity)) if value is not None}
-    for name, value in wanted.items():
+    """Write every 1 of the current matrix, or those of one schema or entity, sorted."""
+    filters = {name: value for name, value in (("schema", schema), ("entity", entity)) if value is not None}
+    for name, value in filters.items():
         _require(connection, name, value)
-    conditions = [sql.SQL("one.{} = {}").format(sql.Identifier(name), value) for name, value in wanted.items()]
+    conditions = [sql.SQL("one.{} = {}").format(sql.Identifier(name), value) for name, value in filters.items()]
     query = EXPORT.format(
         cells=sql.SQL(", ").join(map(_cell, COLUMNS)),
         condition=sql.SQL(" and ").join([sql.SQL("true"), *conditions]),
-        names=sql.SQL(", ").join(map(sql.Identifier, NAMES)),
+        names=sql.SQL(", ").join(map(sql.Identifier, TEXT_COLUMNS)),
     )
     with connection.cursor().copy(query) as rows:
         for chunk in rows:
             output.write(chunk)
 
 
-def _require(connection: psycopg.Connection, about: str, name: str) -> None:
-    known = [row[0] for row in connection.execute(KNOWN[about].encode())]
-    if name not in known:
-        raise BadInput(f"There is no {about} {name!r}.{nearest(name, known)}")
+def _require(connection: psycopg.Connection, kind: str, name: str) -> None:
+    names = [row[0] for row in connection.execute(CANDIDATES[kind].encode())]
+    if name not in names:
+        raise BadInput(f"There is no {kind} {name!r}.{nearest(name, names)}")
 
 
 def _cell(column: str) -> sql.Composable:
-    if column not in NAMES:
+    if column not in TEXT_COLUMNS:
         return sql.SQL("one.{}").format(sql.Identifier(column))
     return sql.SQL(
         "case when strpos({escaped}, left({cell}, 1)) > 0 then {apostrophe} || {cell} else {cell} end as {name}"
