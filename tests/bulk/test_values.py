@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from metl.warehouse.initial_load import Choice, feeds, select
+from metl.warehouse.initial_load import FeedFilter, feeds, select
 from tests.bulk.staging import Staged, merge, start
 from tests.conftest import scratch_database
 
@@ -169,7 +169,7 @@ def test_values_are_those_of_the_initial_load(connection: psycopg.Connection) ->
     state = lay_out(connection, "fitting", CASES)
     columns = ", ".join(f'{case.column} as "from {n}"' for n, case in enumerate(CASES))
     connection.execute(f"create table fitting as select {columns}".encode())
-    [feed] = feeds(connection, "fitting", Choice())
+    [feed] = feeds(connection, "fitting", FeedFilter())
     # Python knows neither 24:00 nor every moment of PostgreSQL.
     names = ", ".join(f'"to {n}"::text, pg_typeof("to {n}")::text' for n in range(len(CASES)))
     loaded = select(feed, "postgres").sql("postgres", identify=True)

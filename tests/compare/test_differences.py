@@ -137,7 +137,7 @@ def test_a_sample(world: World) -> None:
 
 
 def test_more_rows_than_are_remembered(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metl.warehouse.compare.tables.REMEMBERED", 100)
+    monkeypatch.setattr("metl.warehouse.compare.tables.MAX_RECHECKED", 100)
     world.warehouse.execute("delete from warehouse.person where number <= 200")
     world.source.execute("delete from customer where id > 900")
     world.source.execute("update customer set name = 'other' where id between 301 and 500")

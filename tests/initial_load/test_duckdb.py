@@ -61,9 +61,9 @@ def test_values_become_those_of_the_entity(connection: duckdb.DuckDBPyConnection
     assert_expected(CASES, connection.execute(statement(feed_of(CASES, "source"), "duckdb")).fetchall())
 
 
-def test_statements_have_one_shape(connection: duckdb.DuckDBPyConnection) -> None:
+def test_statements_have_the_same_columns(connection: duckdb.DuckDBPyConnection) -> None:
     mapped = feed_of(CASES, "source")
-    unmapped = Feed("source", 2, "entity", 1, mapped.shape, {})
+    unmapped = Feed("source", 2, "entity", 1, mapped.types, {})
     both = " union all ".join(statement(feed, "duckdb").rstrip(";") for feed in (mapped, unmapped))
     rows = connection.execute(both).fetchall()
     assert len(rows) == 4

@@ -75,12 +75,12 @@ def test_values_become_those_of_the_entity(connection: Connection) -> None:
     assert_expected(CASES, run(connection, statement(feed_of(CASES, "source"), "postgres")))
 
 
-def test_statements_have_one_shape(connection: Connection) -> None:
+def test_statements_have_the_same_columns(connection: Connection) -> None:
     """Also of types that nothing is cast to: the one side is null, the other as it is."""
     cases = [case for case in CASES if case.source_type != "bit(3)"]
     connection.execute(f"create temporary table one_of_two as {rows_of(cases)}".encode())
     mapped = feed_of(cases, "one_of_two")
-    unmapped = Feed("one_of_two", 2, "entity", 1, mapped.shape, {})
+    unmapped = Feed("one_of_two", 2, "entity", 1, mapped.types, {})
     both = " union all ".join(statement(feed, "postgres").rstrip(";") for feed in (mapped, unmapped))
     rows = run(connection, both)
     assert len(rows) == 4

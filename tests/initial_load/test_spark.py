@@ -66,10 +66,10 @@ def rows(result: DataFrame) -> Sequence[Sequence[object]]:
     ]
 
 
-def test_values_become_those_of_the_entity_in_one_shape(elsewhere: SparkSession) -> None:
+def test_values_become_those_of_the_entity_in_the_same_columns(elsewhere: SparkSession) -> None:
     elsewhere.sql(f"create or replace temporary view source as {rows_of(CASES, quote='`')}")
     mapped = feed_of(CASES, "source")
-    unmapped = Feed("source", 2, "entity", 1, mapped.shape, {})
+    unmapped = Feed("source", 2, "entity", 1, mapped.types, {})
     results = [run(elsewhere, statement(feed, "spark")) for feed in (mapped, unmapped)]
     both = rows(results[0].unionAll(results[1]))
     assert_expected(CASES, both[:2])

@@ -13,8 +13,8 @@ from metl.util.nearest import nearest
 from metl.warehouse.dialects import (
     ADDRESS,
     BITS,
+    CASTS,
     DOCUMENT,
-    FORMS,
     KINDS,
     PADDED,
     SINGLE,
@@ -23,7 +23,7 @@ from metl.warehouse.dialects import (
     ZONED_TIME,
     Source,
 )
-from metl.warehouse.initial_load import Feed, named_table, select, statement, table_of
+from metl.warehouse.initial_load import Feed, parse_table, select, statement, table_of
 
 GENERALIZED = [
     *("integer", "decimal", "float", "boolean", "string", "bytes", "date", "time", "timestamp"),
@@ -45,7 +45,7 @@ EXAMPLE = Feed(
     version=2,
     entity="person",
     entity_version=1,
-    shape={"number": "integer", "e-mail": "string", "since": "timestamp", "seen": "timestamp", "credit": "decimal"}
+    types={"number": "integer", "e-mail": "string", "since": "timestamp", "seen": "timestamp", "credit": "decimal"}
     | {"rating": "decimal", "key": "uuid", "extra": "json", "tags": "array"},
     sources={
         "number": Source("id", "int32", "integer"),
@@ -171,7 +171,7 @@ EXPECTED = {
 
 
 def test_there_is_an_example_of_every_dialect() -> None:
-    assert set(EXPECTED) == set(TYPES) == set(FORMS)
+    assert set(EXPECTED) == set(TYPES) == set(CASTS)
 
 
 @pytest.mark.parametrize("dialect", TYPES)
@@ -191,14 +191,14 @@ def parsed(text: str, dialect: str) -> exp.Select:
 def test_every_form_means_what_was_built(dialect: str) -> None:
     """As far as sqlglot, which knows the grammar of the dialect, can tell."""
     kinds = {name: Source("column", name, TYPE_OF[kind]) for name, kind in KINDS.items()}
-    shape = {}
+    types = {}
     sources = {}
     for target in GENERALIZED:
-        shape[f"nothing to {target}"] = target
+        types[f"nothing to {target}"] = target
         for name, source in ({each: Source("column", each, each) for each in GENERALIZED} | kinds).items():
-            shape[f"{name} to {target}"] = target
+            types[f"{name} to {target}"] = target
             sources[f"{name} to {target}"] = source
-    feed = Feed("a.b.c", 1, "entity", 1, shape, sources)
+    feed = Feed("a.b.c", 1, "entity", 1, types, sources)
     assert parsed(statement(feed, dialect), dialect) == select(feed, dialect)
 
 
@@ -210,9 +210,9 @@ def test_any_name_is_quoted(dialect: str, names: list[str]) -> None:
         # Where sqlglot takes a quoted name with dots for several, as BigQuery does with those of tables.
         names = [name.replace(".", "_") for name in names]
     schema, entity, attribute, *columns = names
-    shape = {attribute: "string", attribute + "2": "any"}
-    sources = {name: Source(column, "string", "string") for name, column in zip(shape, columns, strict=True)}
-    again = parsed(statement(Feed(schema, 1, entity, 1, shape, sources), dialect), dialect)
+    types = {attribute: "string", attribute + "2": "any"}
+    sources = {name: Source(column, "string", "string") for name, column in zip(types, columns, strict=True)}
+    again = parsed(statement(Feed(schema, 1, entity, 1, types, sources), dialect), dialect)
     assert [each.alias for each in again.selects] == [attribute, attribute + "2"]
     assert {each.name for each in again.find_all(exp.Column)} == set(columns)
     assert not list(again.find_all(exp.Star))
@@ -257,7 +257,7 @@ def test_the_table_of_a_schema(schema: str, table: str) -> None:
     ],
 )
 def test_a_named_table_is_what_the_database_would_take_it_for(dialect: str, given: str, quoted: str) -> None:
-    assert named_table(given, dialect).sql(dialect, identify=True) == quoted
+    assert parse_table(given, dialect).sql(dialect, identify=True) == quoted
 
 
 @pytest.mark.parametrize("dialect", TYPES)
@@ -266,7 +266,7 @@ def test_a_named_table_is_what_the_database_would_take_it_for(dialect: str, give
 )
 def test_what_is_no_table_is_refused(name: str, dialect: str) -> None:
     with pytest.raises(BadInput, match=r"is not the name of a table in the SQL of"):
-        named_table(name, dialect)
+        parse_table(name, dialect)
 
 
 @pytest.mark.parametrize(

@@ -13,10 +13,10 @@ from metl.cli.source import source_option
 from metl.db.connection import address, connect, snapshot
 from metl.errors import BadInput, MetlError
 from metl.util.terminal import console, print_json
-from metl.warehouse.compare import leftovers
+from metl.warehouse.compare import orphans
 from metl.warehouse.compare.columns import warehouse_table
 from metl.warehouse.compare.tables import Progress, Settings, compare, prepare
-from metl.warehouse.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
+from metl.warehouse.initial_load import Feed, FeedFilter, feeds, parse_table, table_of, topic_of
 
 DIFFERS = 3
 #: Those that are behind, or ended without being asked to.
@@ -68,15 +68,15 @@ def compare_(
         made = warehouse_table(connection, entity)
         done = []
         for feed, of_topic in wanted:
-            from_table = named_table(name, "postgres") if name else table_of(feed.schema)
+            from_table = parse_table(name, "postgres") if name else table_of(feed.schema)
             with _one_of([each.schema for each, _ in wanted]), _progress(feed.schema, as_json) as progress:
                 done.append(compare(rows, connection, feed, of_topic, from_table, settings, progress))
         # Another snapshot: what has changed meanwhile is seen.
         connection.commit()
         if _wanted(connection, entity, schema, topic) != wanted:
             raise MetlError(f"What feeds {entity} has changed meanwhile. Try again.")
-        others = leftovers.other_sources(connection, made, [each for _, each in wanted]) if schema is None else {}
-        behind = connection.execute(JOBS).fetchall() if any(each.tally.counts for each in done) else []
+        others = orphans.count_orphaned_rows(connection, made, [each for _, each in wanted]) if schema is None else {}
+        behind = connection.execute(JOBS).fetchall() if any(each.summary.counts for each in done) else []
     report = Report(entity, done, others, behind)
     if as_json:
         print_json(plain(report))
@@ -89,7 +89,7 @@ def compare_(
 def _wanted(
     connection: psycopg.Connection, entity: str, schema: str | None, topic: str | None
 ) -> list[tuple[Feed, str]]:
-    found = feeds(connection, entity, Choice(schema=schema, newest=True))
+    found = feeds(connection, entity, FeedFilter(schema=schema, newest=True))
     return [(feed, topic_of(connection, feed.schema, topic)) for feed in found]
 
 

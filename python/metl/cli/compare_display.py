@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from metl.util.terminal import counted, print_table, printable, say
+from metl.warehouse.compare.summary import DIFFERENT, EXTRA, IN_FLIGHT, MISSING, REJECTED, excerpts
 from metl.warehouse.compare.tables import Comparison
-from metl.warehouse.compare.tally import DIFFERENT, EXTRA, IN_FLIGHT, MISSING, REJECTED, excerpts
 
 KINDS = (MISSING, EXTRA, DIFFERENT, REJECTED, IN_FLIGHT)
 #: Of a value in a table.
@@ -38,7 +38,7 @@ def plain(report: Report) -> dict[str, Any]:
 
 
 def _plain(done: Comparison) -> dict[str, Any]:
-    tally = done.tally
+    summary = done.summary
     return {
         "schema": done.feed.schema,
         "version": done.feed.version,
@@ -47,19 +47,19 @@ def _plain(done: Comparison) -> dict[str, Any]:
         "differs": done.differs,
         "rows": done.rows,
         "equal": done.equal,
-        **{kind.replace(" ", "_"): tally.counts[kind] for kind in KINDS},
-        "keys": {kind.replace(" ", "_"): keys for kind, keys in tally.keys.items()},
+        **{kind.replace(" ", "_"): summary.counts[kind] for kind in KINDS},
+        "keys": {kind.replace(" ", "_"): keys for kind, keys in summary.keys.items()},
         "columns": {
             name: {
                 "different": column.different,
                 "not_brought": column.not_brought,
                 "examples": [example._asdict() for example in column.examples],
             }
-            for name, column in tally.columns.items()
+            for name, column in summary.columns.items()
         },
-        "rejections": dict(tally.reasons),
+        "rejections": dict(summary.reasons),
         "not_fed": done.not_fed,
-        "not_compared": done.left_out,
+        "not_compared": done.not_compared,
         "looked_at_once": done.is_rough,
         "sample": done.is_sample,
     }
@@ -69,7 +69,7 @@ def show(report: Report) -> None:
     print_table(
         ["schema", "rows", "equal", *KINDS],
         [
-            (done.feed.schema, done.rows, done.equal, *(done.tally.counts[kind] for kind in KINDS))
+            (done.feed.schema, done.rows, done.equal, *(done.summary.counts[kind] for kind in KINDS))
             for done in report.comparisons
         ],
     )
@@ -97,10 +97,10 @@ def _verdict(report: Report) -> str:
 
 
 def _show_columns(done: Comparison) -> None:
-    if not done.tally.columns:
+    if not done.summary.columns:
         return
     say(f"\n{printable(done.feed.schema)}, by attribute", "bold")
-    columns = sorted(done.tally.columns.items(), key=lambda each: -each[1].different)
+    columns = sorted(done.summary.columns.items(), key=lambda each: -each[1].different)
     print_table(
         ["attribute", "different", "not brought by a message"],
         [(name, column.different, column.not_brought) for name, column in columns],
@@ -116,7 +116,7 @@ def _show_columns(done: Comparison) -> None:
 
 
 def _show_rows(done: Comparison) -> None:
-    rows = [(kind, _key(key)) for kind in KINDS if kind != DIFFERENT for key in done.tally.keys.get(kind, [])]
+    rows = [(kind, _key(key)) for kind in KINDS if kind != DIFFERENT for key in done.summary.keys.get(kind, [])]
     if rows:
         say(f"\n{printable(done.feed.schema)}, by row", "bold")
         print_table(["what", "key"], rows)
@@ -124,7 +124,7 @@ def _show_rows(done: Comparison) -> None:
 
 def _tell(done: Comparison) -> None:
     schema = printable(done.feed.schema)
-    for reason, count in done.tally.reasons.most_common():
+    for reason, count in done.summary.reasons.most_common():
         say(f"{schema}: {counted(count, 'row')} rejected: {printable(reason)}")
     for name, count in done.not_fed.items():
         if count:
@@ -132,7 +132,7 @@ def _tell(done: Comparison) -> None:
                 f"{schema}: version {done.feed.version} does not feed {printable(name)}; the warehouse has "
                 f"values of it in {counted(count, 'row')}."
             )
-    for name, why in done.left_out.items():
+    for name, why in done.not_compared.items():
         say(f"{schema}: {printable(name)} is not compared: {why}.")
     if done.is_rough:
         say(f"{schema}: so many rows differ that they were looked at only once: some may be in flight.")

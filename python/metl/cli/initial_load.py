@@ -12,8 +12,8 @@ from metl.db.connection import address, connect, snapshot, transaction
 from metl.errors import MetlError
 from metl.util.prompts import agree, why_option, yes_option
 from metl.util.terminal import console, counted, print_json, table
-from metl.warehouse.initial_load import Choice, Feed, feeds, named_table, table_of, topic_of
-from metl.warehouse.table_rows import copy_rows, count_rows, key_of, require_exact, told
+from metl.warehouse.initial_load import Feed, FeedFilter, feeds, parse_table, table_of, topic_of
+from metl.warehouse.table_rows import copy_rows, count_rows, key_of, require_exact_casts, source_errors
 
 
 @click.command(short_help="Rows of a table into the warehouse, by SQL.")
@@ -37,11 +37,11 @@ def initial_load(
     """
     with snapshot(address()) as connection:
         feed, topic = _found(connection, entity, schema, topic)
-    require_exact(feed)
-    from_table = named_table(name, "postgres") if name else table_of(schema)
+    require_exact_casts(feed)
+    from_table = parse_table(name, "postgres") if name else table_of(schema)
     with connect(source, "--source") as rows:
         rows.autocommit = True
-        with told(from_table):
+        with source_errors(from_table):
             key_of(rows, from_table)
             count = count_rows(rows, from_table)
         about = {"entity": entity, "schema": schema, "version": feed.version, "topic": topic, "rows": count}
@@ -69,5 +69,5 @@ def initial_load(
 
 
 def _found(connection: psycopg.Connection, entity: str, schema: str, topic: str | None) -> tuple[Feed, str]:
-    [feed] = feeds(connection, entity, Choice(schema=schema, newest=True))
+    [feed] = feeds(connection, entity, FeedFilter(schema=schema, newest=True))
     return feed, topic_of(connection, schema, topic)

@@ -6,7 +6,7 @@ from metl.db.connection import address, snapshot
 from metl.errors import BadInput
 from metl.util.nearest import nearest
 from metl.warehouse.dialects import TYPES
-from metl.warehouse.initial_load import Choice, feeds, named_table, statement
+from metl.warehouse.initial_load import FeedFilter, feeds, parse_table, statement
 
 
 @click.command(short_help="The initial load of an entity, as SQL.")
@@ -31,7 +31,7 @@ def sql(entity: str, schema: str | None, version: int | None, newest: bool, tabl
         raise BadInput("--table needs --schema: say whose table it is.")
     if newest and version is not None:
         raise BadInput("--version and --newest exclude each other. Give one of them.")
-    source = None if table is None else named_table(table, dialect)
+    source = None if table is None else parse_table(table, dialect)
     with snapshot(address()) as connection:
-        found = feeds(connection, entity, Choice(schema, version, newest))
+        found = feeds(connection, entity, FeedFilter(schema, version, newest))
     click.echo("\n\n".join(statement(each, dialect, source) for each in found))

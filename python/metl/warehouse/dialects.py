@@ -1,7 +1,7 @@
-"""How a value of a schema becomes one of an entity, in the SQL of each database.
+"""Casts of source columns to the generalized types of entities, in the SQL of each database.
 
-A plain cast, except where that would alter the value or is not there. A time without a zone is UTC,
-as in Debezium, whatever zone the session is in.
+A plain CAST, except where that would alter the value or does not exist. A time without a zone is UTC,
+as in Debezium, whatever the time zone of the session.
 """
 
 import functools
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import sqlglot
 from sqlglot import exp
 
-# The generalized types that databases have a type for. Where one is missing, the column stays as it is.
+# SQL types of the generalized types. Where one is missing, the column is not cast.
 COMMON = {
     "integer": "BIGINT",
     "decimal": "DECIMAL(38, 18)",
@@ -45,7 +45,7 @@ TYPES = {
     "duckdb": COMMON | {"interval": "INTERVAL"},
 }
 
-# Source types that a cast treats differently from others of their generalized type.
+# Kinds of source types that need another cast than others of their generalized type.
 ZONED, ZONED_TIME, PADDED, ADDRESS, BITS = "zoned", "zoned time", "padded", "address", "bits"
 SINGLE, DOCUMENT = "single precision", "document"
 KINDS = {
@@ -75,33 +75,33 @@ KINDS = {
     "io.debezium.data.json": DOCUMENT,
 }
 
-AS_IT_IS = "x"
-# Text may end with a zone, which a cast to a time without one would drop.
+NO_CAST = "x"
+# Matches text that ends with a zone, which a cast to a time without one would drop.
 ZONE = ":.*(Z|[+-][0-9:]+)$"
-POSTGRES_MOMENT = "CAST(x AS TIMESTAMP) AT TIME ZONE 'UTC'"
+POSTGRES_UTC = "CAST(x AS TIMESTAMP) AT TIME ZONE 'UTC'"
 # AT TIME ZONE would start from the session's zone.
-ORACLE_MOMENT = "FROM_TZ(CAST(x AS TIMESTAMP(9)), 'UTC')"
-SNOWFLAKE_MOMENT = (
+ORACLE_UTC = "FROM_TZ(CAST(x AS TIMESTAMP(9)), 'UTC')"
+SNOWFLAKE_UTC = (
     "TO_TIMESTAMP_TZ(TO_CHAR(CAST(x AS TIMESTAMP_NTZ), 'YYYY-MM-DD HH24:MI:SS.FF9') || ' +0000', "
     "'YYYY-MM-DD HH24:MI:SS.FF9 TZHTZM')"
 )
-BIGQUERY_MOMENT = "TIMESTAMP(CAST(x AS DATETIME), 'UTC')"
-SPARK_MOMENT = "CAST(CAST(CAST(x AS TIMESTAMP_NTZ) AS STRING) || 'Z' AS TIMESTAMP)"
+BIGQUERY_UTC = "TIMESTAMP(CAST(x AS DATETIME), 'UTC')"
+SPARK_UTC = "CAST(CAST(CAST(x AS TIMESTAMP_NTZ) AS STRING) || 'Z' AS TIMESTAMP)"
 
-# What is done with column x instead of a plain cast, from a kind, or else a generalized type, to a generalized type.
-FORMS = {
+# Expressions for column x instead of a plain cast, by (kind or generalized type, generalized type).
+CASTS = {
     "postgres": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMPTZ)",
-        ("timestamp", "timestamp"): POSTGRES_MOMENT,
-        ("date", "timestamp"): POSTGRES_MOMENT,
+        ("timestamp", "timestamp"): POSTGRES_UTC,
+        ("date", "timestamp"): POSTGRES_UTC,
         ("string", "timestamp"): f"CAST(CASE WHEN x ~ '{ZONE}' THEN x ELSE x || 'Z' END AS TIMESTAMPTZ)",
         (ZONED_TIME, "time"): "CAST(x AT TIME ZONE 'UTC' AS TIME)",
         # A cast keeps 15 digits of a float, drops the blanks of a char and adds /32 to an address.
         ("float", "decimal"): "CAST(CAST(x AS TEXT) AS DECIMAL)",
         (PADDED, "string"): "CASE WHEN NOT x IS NULL THEN FORMAT('%s', x) END",
         (ADDRESS, "string"): "ABBREV(x)",
-        (BITS, "bytes"): AS_IT_IS,
-        # 1.1 is 1.1, and not the nearest number of 24 bits with 53.
+        (BITS, "bytes"): NO_CAST,
+        # Through text, 1.1 stays 1.1; a cast would give 1.100000023841858.
         (SINGLE, "float"): "CAST(CAST(x AS TEXT) AS DOUBLE PRECISION)",
         (DOCUMENT, "json"): "TO_JSONB(x)",
         (DOCUMENT, "array"): "TO_JSONB(x)",
@@ -111,64 +111,64 @@ FORMS = {
     "mysql": {
         (ZONED, "timestamp"): "CAST('1970-01-01' AS DATETIME(6)) + INTERVAL (UNIX_TIMESTAMP(x)) SECOND",
         # A cast makes large unsigned numbers negative and fits text to the connection's character set.
-        ("integer", "integer"): AS_IT_IS,
-        ("decimal", "decimal"): AS_IT_IS,
-        ("string", "string"): AS_IT_IS,
+        ("integer", "integer"): NO_CAST,
+        ("decimal", "decimal"): NO_CAST,
+        ("string", "string"): NO_CAST,
     },
     "oracle": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMP(9) WITH TIME ZONE)",
-        ("timestamp", "timestamp"): ORACLE_MOMENT,
-        ("date", "timestamp"): ORACLE_MOMENT,
+        ("timestamp", "timestamp"): ORACLE_UTC,
+        ("date", "timestamp"): ORACLE_UTC,
         # DOUBLE PRECISION is a decimal number, and what is large fits into no type that can be cast to.
-        ("float", "float"): AS_IT_IS,
-        ("string", "string"): AS_IT_IS,
-        ("string", "json"): AS_IT_IS,
-        ("json", "json"): AS_IT_IS,
-        ("json", "string"): AS_IT_IS,
-        ("bytes", "bytes"): AS_IT_IS,
+        ("float", "float"): NO_CAST,
+        ("string", "string"): NO_CAST,
+        ("string", "json"): NO_CAST,
+        ("json", "json"): NO_CAST,
+        ("json", "string"): NO_CAST,
+        ("bytes", "bytes"): NO_CAST,
     },
     "tsql": {
-        ("decimal", "decimal"): AS_IT_IS,
+        ("decimal", "decimal"): NO_CAST,
         # A cast keeps 6 digits.
         ("float", "string"): "CONVERT(NVARCHAR(MAX), x, 3)",
     },
     "snowflake": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMP_TZ)",
-        ("timestamp", "timestamp"): SNOWFLAKE_MOMENT,
-        ("date", "timestamp"): SNOWFLAKE_MOMENT,
+        ("timestamp", "timestamp"): SNOWFLAKE_UTC,
+        ("date", "timestamp"): SNOWFLAKE_UTC,
         ("string", "timestamp"): f"CAST(IFF(REGEXP_LIKE(x, '.*{ZONE}'), x, x || 'Z') AS TIMESTAMP_TZ)",
-        ("decimal", "decimal"): AS_IT_IS,
+        ("decimal", "decimal"): NO_CAST,
         ("string", "json"): "PARSE_JSON(x)",
     },
     "bigquery": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMP)",
-        ("timestamp", "timestamp"): BIGQUERY_MOMENT,
-        ("date", "timestamp"): BIGQUERY_MOMENT,
+        ("timestamp", "timestamp"): BIGQUERY_UTC,
+        ("date", "timestamp"): BIGQUERY_UTC,
         ("string", "json"): "PARSE_JSON(x)",
         ("json", "string"): "TO_JSON_STRING(x)",
     },
     "spark": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMP)",
-        ("timestamp", "timestamp"): SPARK_MOMENT,
-        ("date", "timestamp"): SPARK_MOMENT,
+        ("timestamp", "timestamp"): SPARK_UTC,
+        ("date", "timestamp"): SPARK_UTC,
         ("string", "timestamp"): f"CAST(CASE WHEN x RLIKE '{ZONE}' THEN x ELSE x || 'Z' END AS TIMESTAMP)",
-        ("decimal", "decimal"): AS_IT_IS,
+        ("decimal", "decimal"): NO_CAST,
     },
     "duckdb": {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMPTZ)",
-        ("timestamp", "timestamp"): POSTGRES_MOMENT,
-        ("date", "timestamp"): POSTGRES_MOMENT,
+        ("timestamp", "timestamp"): POSTGRES_UTC,
+        ("date", "timestamp"): POSTGRES_UTC,
         ("string", "timestamp"): f"CAST(CASE WHEN REGEXP_MATCHES(x, '{ZONE}') THEN x ELSE x || 'Z' END AS TIMESTAMPTZ)",
         (ZONED_TIME, "time"): "CAST(x AT TIME ZONE 'UTC' AS TIME)",
-        ("decimal", "decimal"): AS_IT_IS,
-        # A cast would spell the binary fraction out.
+        ("decimal", "decimal"): NO_CAST,
+        # A cast would write out the binary fraction.
         ("float", "decimal"): "CAST(CAST(x AS TEXT) AS DECIMAL(38, 18))",
     },
 }
 
 
-# What no cast can carry over whole.
-NARROWING = {
+# Casts, between generalized types, that may lose digits or parts of a value.
+LOSSY_CASTS = {
     ("decimal", "integer"),
     ("float", "integer"),
     ("float", "decimal"),
@@ -190,32 +190,32 @@ class Source:
 
 
 def null(target: str, dialect: str) -> exp.Expr:
-    return _parsed(_cast("NULL", target, dialect), dialect).copy()
+    return _parse(_plain_cast("NULL", target, dialect), dialect).copy()
 
 
-def converted(source: Source, target: str, dialect: str) -> exp.Expr:
-    forms = FORMS[dialect]
-    form = (
-        forms.get((_kind(source, dialect), target))
-        or forms.get((source.generalized_type, target))
-        or _cast("x", target, dialect)
+def cast(source: Source, target: str, dialect: str) -> exp.Expr:
+    casts = CASTS[dialect]
+    expression = (
+        casts.get((_kind(source, dialect), target))
+        or casts.get((source.generalized_type, target))
+        or _plain_cast("x", target, dialect)
     )
     column = exp.column(exp.to_identifier(source.name, quoted=True))
-    return _parsed(form, dialect).transform(lambda node: column.copy() if isinstance(node, exp.Column) else node)
+    return _parse(expression, dialect).transform(lambda node: column.copy() if isinstance(node, exp.Column) else node)
 
 
 def _kind(source: Source, dialect: str) -> str:
-    # timestamp(6) with time zone is timestamp with time zone, and case does not matter.
+    # Drops the precision: timestamp(6) with time zone is timestamp with time zone.
     name = re.sub(r"\s*\([^)]*\)", "", source.source_type).strip().lower()
     if dialect == "mysql" and name == "timestamp":
         return ZONED  # unlike MySQL's datetime
     return KINDS.get(name, "")
 
 
-def _cast(value: str, target: str, dialect: str) -> str:
+def _plain_cast(value: str, target: str, dialect: str) -> str:
     return f"CAST({value} AS {TYPES[dialect][target]})" if target in TYPES[dialect] else value
 
 
 @functools.cache
-def _parsed(form: str, dialect: str) -> exp.Expr:
-    return sqlglot.parse_one(form, dialect=dialect)
+def _parse(expression: str, dialect: str) -> exp.Expr:
+    return sqlglot.parse_one(expression, dialect=dialect)

@@ -1,10 +1,10 @@
-"""The rows that `metl sql` selects from a source beside those of the warehouse.
+"""Compares the rows that `metl sql` selects from a source with those of the warehouse.
 
-columns    which of them can be compared
-hashes     values as numbers that two servers make alike
-sides      the rows of either end: sums by bucket, hashes by row, values by key
-looks      rows that differ, and whether they still do a moment later
-tally      how many rows differ, how, and why
-tables     one schema's table beside the warehouse's
-leftovers  what the warehouse has that no newest version feeds
+columns   which columns can be compared
+hashes    64-bit hashes of values, equal on two servers if the values are
+sides     the rows of one side: checksums by bucket, hashes by row, values by key
+recheck   rows that differ, fetched again to tell lost rows from rows in flight
+summary   how many rows differ, how, and why
+tables    one schema's table with the warehouse's
+orphans   warehouse rows and values that no newest version feeds
 """

@@ -1,4 +1,4 @@
-"""Which columns of the warehouse's table can be compared with what `metl sql` selects."""
+"""Which columns of a warehouse table can be compared with those that `metl sql` selects."""
 
 from dataclasses import dataclass
 
@@ -9,13 +9,13 @@ from sqlglot import exp
 from metl.errors import MetlError
 from metl.warehouse import dialects
 from metl.warehouse.initial_load import Feed, select
-from metl.warehouse.table_rows import told
+from metl.warehouse.table_rows import source_errors
 
-SHAPE = """
-select attribute.entity_attribute, known.table_name, known.column_name
+COLUMN_NAMES = """
+select attribute.entity_attribute, columns.column_name
 from metl.entity_attributes as attribute
-inner join metl.warehouse_columns as known
-    on attribute.entity = known.entity and attribute.entity_attribute_id = known.entity_attribute_id
+inner join metl.warehouse_columns as columns
+    on attribute.entity = columns.entity and attribute.entity_attribute_id = columns.entity_attribute_id
 where attribute.entity = %s and attribute.is_live
 """
 TABLE = "select distinct table_name from metl.warehouse_columns where entity = %s"
@@ -28,62 +28,65 @@ class Column:
     name: str
     type: str
     #: SQL for the value at the source.
-    selected: str
+    expression: str
 
 
 def warehouse_table(connection: psycopg.Connection, entity: str) -> str:
-    found = connection.execute(TABLE, [entity]).fetchall()
-    if not found:
+    row = connection.execute(TABLE, [entity]).fetchone()
+    if row is None:
         raise MetlError(
             f"The warehouse has no table of {entity!r} yet: metl warehouse makes it with the first record, "
             "metl initial-load with the first rows."
         )
-    return str(found[0][0])
+    return str(row[0])
 
 
-def warehouse_shape(connection: psycopg.Connection, feed: Feed) -> tuple[str, dict[str, str]]:
-    """The table of an entity, and the column of each attribute."""
+def warehouse_columns(connection: psycopg.Connection, feed: Feed) -> tuple[str, dict[str, str]]:
+    """The table of an entity, and the column name of each attribute."""
     table = warehouse_table(connection, feed.entity)
-    names = {attribute: name for attribute, _, name in connection.execute(SHAPE, [feed.entity])}
-    if lacking := [name for name in feed.shape if name not in names]:
+    names: dict[str, str] = dict(connection.execute(COLUMN_NAMES, [feed.entity]).fetchall())
+    if missing := [name for name in feed.types if name not in names]:
         raise MetlError(
             f"Table {table} of the warehouse does not have version {feed.entity_version} of {feed.entity!r} yet: it "
-            f"lacks {', '.join(lacking)}. It gets its shape with the next record."
+            f"lacks {', '.join(missing)}. It gets its shape with the next record."
         )
-    return table, {name: names[name] for name in feed.shape}
+    return table, {name: names[name] for name in feed.types}
 
 
-def chosen(
-    source: psycopg.Connection, table: exp.Table, warehouse: psycopg.Connection, made: str, names: dict[str, str],
-    feed: Feed,
+def comparable_columns(
+    source: psycopg.Connection, table: exp.Table, warehouse: psycopg.Connection, warehouse_table: str,
+    names: dict[str, str], feed: Feed,
 ) -> tuple[list[Column], dict[str, str]]:  # fmt: skip
-    """Those that can be compared, and why the others of those that are fed cannot."""
-    selected = {
+    """The columns to compare, and by attribute why the other mapped ones cannot be."""
+    expressions = {
         column.alias: column.this.sql("postgres", identify=True)
         for column in select(feed, "postgres", table).expressions
         if column.alias in feed.sources
     }
-    with told(table):
-        there = _described(source, [sql.SQL(each) for each in selected.values()], table.sql("postgres", identify=True))
-    of_warehouse = sql.Identifier("warehouse", made).as_string(warehouse)
-    here = _described(warehouse, [sql.Identifier(names[each]) for each in selected], of_warehouse)
-    columns, left_out = [], {}
-    for (name, value), given, wanted in zip(selected.items(), there, here, strict=True):
-        made_of = feed.sources[name].generalized_type
-        if (made_of, feed.shape[name]) in dialects.NARROWING:
-            left_out[name] = f"SQL may round it, being made {feed.shape[name]} of {made_of}"
-        elif given != wanted:
-            left_out[name] = f"SQL gives it as {given}, and messages as {wanted}"
+    with source_errors(table):
+        values = [sql.SQL(each) for each in expressions.values()]
+        source_types = _types_of(source, values, table.sql("postgres", identify=True))
+    relation = sql.Identifier("warehouse", warehouse_table).as_string(warehouse)
+    warehouse_types = _types_of(warehouse, [sql.Identifier(names[each]) for each in expressions], relation)
+    columns, not_compared = [], {}
+    for (name, expression), source_type, warehouse_type in zip(
+        expressions.items(), source_types, warehouse_types, strict=True
+    ):
+        cast = (feed.sources[name].generalized_type, feed.types[name])
+        if cast in dialects.LOSSY_CASTS:
+            not_compared[name] = f"SQL may round it, being made {cast[1]} of {cast[0]}"
+        elif source_type != warehouse_type:
+            not_compared[name] = f"SQL gives it as {source_type}, and messages as {warehouse_type}"
         else:
-            columns.append(Column(name, names[name], wanted, value))
-    return columns, left_out
+            columns.append(Column(name, names[name], warehouse_type, expression))
+    return columns, not_compared
 
 
-def _described(connection: psycopg.Connection, values: list[sql.Composable], table: str) -> list[str]:
-    """The types of some values, also where there are no rows."""
+def _types_of(connection: psycopg.Connection, values: list[sql.Composable], table: str) -> list[str]:
+    """The types of some expressions; the outer join gives a row even if the table has none."""
     types = (sql.SQL("pg_typeof({})::text").format(value) for value in values)
-    query = sql.SQL("select {} from (select) as nothing left join {} on false").format(
+    query = sql.SQL("select {} from (select) as one_row left join {} on false").format(
         sql.SQL(", ").join(types), sql.SQL(table)
     )
-    [found] = connection.execute(query).fetchall()
-    return list(found)
+    [row] = connection.execute(query).fetchall()
+    return list(row)

@@ -1,6 +1,6 @@
-"""Values as numbers of 64 bits, computed by the servers: equal where PostgreSQL calls the values equal.
+"""64-bit hashes of values, computed by the servers: equal where PostgreSQL calls the values equal.
 
-So 1.10 is 1.1, -0 is 0, NaN is NaN, and JSON is compared by content.
+So 1.10 = 1.1, -0 = 0, NaN = NaN, and JSON is compared by content.
 """
 
 import psycopg
@@ -8,13 +8,13 @@ from psycopg import sql
 
 from metl.errors import MetlError
 
-#: The first version that can hash a row.
-OLDEST = 14
-#: What is hashed instead of the value. PostgreSQL takes a month for 30 days, which are not the same.
-FORMS = {"text": '{} collate "C"', "interval": "{}::text"}
-#: Where the databases have different encodings. Numbers inside JSON then are equal only if written alike.
-UTF8_FORMS = FORMS | {"text": "convert_to({}, 'UTF8')", "jsonb": "convert_to({}::text, 'UTF8')"}
-#: A value of every type that the warehouse has.
+#: The first version with hash_record_extended.
+MIN_VERSION = 14
+#: Expressions to hash instead of the value. PostgreSQL calls a month and 30 days equal, which they are not.
+HASHED = {"text": '{} collate "C"', "interval": "{}::text"}
+#: For databases of different encodings. Numbers inside JSON are then equal only if their text is.
+HASHED_UTF8 = HASHED | {"text": "convert_to({}, 'UTF8')", "jsonb": "convert_to({}::text, 'UTF8')"}
+#: A value of every type that the warehouse uses.
 PROBE = """
 select hash_record_extended(row(
     1::bigint, 1.5, 0.1::float8, true, 'key'::text collate "C", '\\x00ff'::bytea, date '2000-01-01', time '12:00',
@@ -23,18 +23,19 @@ select hash_record_extended(row(
 """
 
 
-def of(values: list[sql.Composable], types: list[str], *, same_encoding: bool) -> sql.Composable:
-    """SQL for the hash of some values together."""
-    forms = FORMS if same_encoding else UTF8_FORMS
-    hashed = (sql.SQL(forms.get(kind, "{}")).format(value) for value, kind in zip(values, types, strict=True))
+def hash_of(values: list[sql.Composable], types: list[str], *, same_encoding: bool) -> sql.Composable:
+    """SQL for one hash of several values."""
+    forms = HASHED if same_encoding else HASHED_UTF8
+    hashed = (sql.SQL(forms.get(type_name, "{}")).format(value) for value, type_name in zip(values, types, strict=True))
     return sql.SQL("hash_record_extended(row({}), 0)").format(sql.SQL(", ").join(hashed))
 
 
-def require_alike(source: psycopg.Connection, warehouse: psycopg.Connection) -> None:
-    """Raises if the two servers do not hash alike."""
-    if source.info.server_version < OLDEST * 10_000:
+def require_same_hashes(source: psycopg.Connection, warehouse: psycopg.Connection) -> None:
+    """Raises if the two servers hash a value differently."""
+    if source.info.server_version < MIN_VERSION * 10_000:
         raise MetlError(
-            f"The source is PostgreSQL {source.info.server_version // 10_000}; rows can be compared from {OLDEST} on."
+            f"The source is PostgreSQL {source.info.server_version // 10_000}. "
+            f"Rows can be compared from {MIN_VERSION} on."
         )
     if source.execute(PROBE).fetchall() != warehouse.execute(PROBE).fetchall():
         raise MetlError(

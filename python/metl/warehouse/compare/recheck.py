@@ -1,4 +1,4 @@
-"""Rows that differ, and whether they still do a moment later: between the source and the warehouse all takes time."""
+"""Rows that differ, fetched again for a while: rows in flight between source and warehouse become equal."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
@@ -8,16 +8,17 @@ from time import monotonic, sleep
 
 from metl.warehouse.compare.sides import Row, Side
 
-#: Of more rows than that it is not remembered which ones they are.
-REMEMBERED = 50_000
-#: Rows that are looked for at once.
+#: If more rows differ, they are only counted: keeping them for a recheck would take too much memory.
+MAX_RECHECKED = 50_000
+#: Rows fetched by one query, and between two reports of progress.
 CHUNK = 1000
-PAUSES = (0.5, 1, 2, 4)
+#: Seconds between rechecks; the last one repeats.
+INTERVALS = (0.5, 1, 2, 4)
 
 
 @dataclass
 class Difference:
-    """A row that is not the same at both ends, or only at one of them."""
+    """A row whose two sides differ, or that only one side has."""
 
     key: str
     source: Row | None
@@ -25,21 +26,21 @@ class Difference:
 
     def __post_init__(self) -> None:
         self._first = self.source, self.warehouse
-        # Known even when the row is gone.
-        self._name = self.source.about if self.source else None
+        # Kept for the recheck: the source may have deleted the row by then.
+        self._primary_key = self.source.details if self.source else None
 
     @property
-    def name(self) -> str | None:
-        """By which the source finds it."""
-        return self.source.about if self.source else self._name
+    def primary_key(self) -> str | None:
+        """The key by which the source finds the row with its index."""
+        return self.source.details if self.source else self._primary_key
 
     @property
-    def is_settled(self) -> bool:
+    def is_equal(self) -> bool:
         return _hashes(self.source) == _hashes(self.warehouse)
 
     @property
-    def moves(self) -> bool:
-        """Both ends have changed since the first look: the warehouse follows."""
+    def changed_on_both_sides(self) -> bool:
+        """Since the first read: the warehouse follows the source, so the row is in flight."""
         now = self.source, self.warehouse
         return all(_hashes(first) != _hashes(each) for first, each in zip(self._first, now, strict=True))
 
@@ -52,19 +53,20 @@ def _hashes(row: Row | None) -> str | None:
 class Pair:
     source: Side
     warehouse: Side
-    #: The hashes of a row without values, which is not sent unless it had some before; none if that cannot be told.
-    nothing: str | None
+    #: Hashes of a row whose values are all null. No message is sent for it unless it had values before, so that the
+    #: warehouse may lack it. None if not all columns are compared.
+    null_hashes: str | None
 
-    def begin(self) -> None:
-        """A snapshot of each, the warehouse's first: what it has then has been at the source before."""
+    def begin_snapshots(self) -> None:
+        """The warehouse's first: whatever it has then, the source had before."""
         for side in (self.warehouse, self.source):
             side.connection.commit()
             side.connection.execute("select")
 
-    def sums(self) -> tuple[dict[int, tuple[int, str]], dict[int, tuple[int, str]]]:
-        """Those of both ends, computed at the same time."""
+    def checksums(self) -> tuple[dict[int, tuple[int, str]], dict[int, tuple[int, str]]]:
+        """Those of both sides, computed at the same time."""
         with ThreadPoolExecutor(2) as pool:
-            futures = [pool.submit(side.sums) for side in (self.source, self.warehouse)]
+            futures = [pool.submit(side.checksums) for side in (self.source, self.warehouse)]
             try:
                 source, warehouse = (each.result() for each in futures)
             except BaseException:
@@ -73,60 +75,61 @@ class Pair:
                 raise
         return source, warehouse
 
-    def differences(self, buckets: list[int], passed: Callable[[], None]) -> Iterator[Difference]:
-        """Rows of some buckets that differ. `passed` is called for every thousand that were looked at."""
-        source, warehouse = self.source.stream(buckets), self.warehouse.stream(buckets)
-        left, right = next(source, None), next(warehouse, None)
+    def differences(self, buckets: list[int], on_chunk: Callable[[], None]) -> Iterator[Difference]:
+        """Rows of some buckets that differ, by a merge join. `on_chunk` is called after every CHUNK rows."""
+        source_rows, warehouse_rows = self.source.stream(buckets), self.warehouse.stream(buckets)
+        source, warehouse = next(source_rows, None), next(warehouse_rows, None)
         for count in itertools.count(1):
-            if left is None and right is None:
+            if source is None and warehouse is None:
                 return
-            places = [each[:2] for each in (left, right) if each is not None]
-            first = min(places)
-            one = left if left is not None and left[:2] == first else None
-            other = right if right is not None and right[:2] == first else None
-            if _hashes(one) != _hashes(other) and not self._is_not_sent(one, other):
-                yield Difference(first[1], one, other)
-            left = next(source, None) if one is not None else left
-            right = next(warehouse, None) if other is not None else right
+            lowest = min(row.sort_key for row in (source, warehouse) if row is not None)
+            left = source if source is not None and source.sort_key == lowest else None
+            right = warehouse if warehouse is not None and warehouse.sort_key == lowest else None
+            if _hashes(left) != _hashes(right) and not self._is_unsent(left, right):
+                yield Difference(lowest[1], left, right)
+            source = next(source_rows, None) if left is not None else source
+            warehouse = next(warehouse_rows, None) if right is not None else warehouse
             if not count % CHUNK:
-                passed()
+                on_chunk()
 
-    def look_again(self, differences: Iterable[Difference], *, is_last: bool) -> None:
-        """At rows that differed, as they are now."""
-        self.begin()
+    def refetch(self, differences: Iterable[Difference], *, is_last: bool) -> None:
+        """Update the differences to the current rows of both sides."""
+        self.begin_snapshots()
         for chunk in _chunks(differences):
-            source = self.source.find([each.name for each in chunk if each.name])
-            if is_last and (nameless := [each.key for each in chunk if not each.name]):
-                source |= self.source.scan(nameless)
+            source = self.source.find([each.primary_key for each in chunk if each.primary_key])
+            # A sequential scan, so only once, in the last recheck.
+            if is_last and (without_primary_key := [each.key for each in chunk if not each.primary_key]):
+                source |= self.source.scan(without_primary_key)
             warehouse = self.warehouse.find([each.key for each in chunk])
             for each in chunk:
                 each.source, each.warehouse = source.get(each.key), warehouse.get(each.key)
-                if self._is_not_sent(each.source, each.warehouse):
+                if self._is_unsent(each.source, each.warehouse):
                     each.source = None
 
-    def _is_not_sent(self, source: Row | None, warehouse: Row | None) -> bool:
-        return source is not None and warehouse is None and source.hashes == self.nothing
+    def _is_unsent(self, source: Row | None, warehouse: Row | None) -> bool:
+        return source is not None and warehouse is None and source.hashes == self.null_hashes
 
 
-def settle(
-    pair: Pair, differences: list[Difference], seconds: float, waits: Callable[[int], None]
+def recheck(
+    pair: Pair, differences: list[Difference], seconds: float, on_recheck: Callable[[int], None]
 ) -> tuple[list[Difference], list[Difference]]:
-    """Those that stay, and those that were in flight. `waits` hears of how many are waited for."""
-    left, arrived = differences, []
+    """The differences that persist, and those that were in flight. `on_recheck` gets the number still pending."""
+    pending, arrived = differences, []
     end = monotonic() + seconds
-    for pause in itertools.chain(PAUSES, itertools.repeat(PAUSES[-1])):
+    for interval in itertools.chain(INTERVALS, itertools.repeat(INTERVALS[-1])):
         remaining = end - monotonic()
-        if not left or remaining <= 0:
+        if not pending or remaining <= 0:
             break
-        waits(len(left))
-        sleep(min(pause, remaining))
-        pair.look_again(left, is_last=pause >= remaining)
-        arrived += [each for each in left if each.is_settled]
-        left = [each for each in left if not each.is_settled]
-    return [each for each in left if not each.moves], [*arrived, *(each for each in left if each.moves)]
+        on_recheck(len(pending))
+        sleep(min(interval, remaining))
+        pair.refetch(pending, is_last=interval >= remaining)
+        arrived += [each for each in pending if each.is_equal]
+        pending = [each for each in pending if not each.is_equal]
+    in_flight = [*arrived, *(each for each in pending if each.changed_on_both_sides)]
+    return [each for each in pending if not each.changed_on_both_sides], in_flight
 
 
 def _chunks(differences: Iterable[Difference]) -> Iterator[list[Difference]]:
-    rest = iter(differences)
-    while chunk := list(itertools.islice(rest, CHUNK)):
+    remaining = iter(differences)
+    while chunk := list(itertools.islice(remaining, CHUNK)):
         yield chunk

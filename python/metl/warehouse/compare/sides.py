@@ -1,4 +1,4 @@
-"""The rows of either end, as their server tells of them: no value leaves it before it is known to differ."""
+"""The rows of one side, hashed by their server: no value is transferred before its hash is found to differ."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,100 +12,103 @@ from sqlglot import exp
 from metl.capture.keys import key_columns
 from metl.warehouse.compare import hashes
 from metl.warehouse.compare.columns import Column
-from metl.warehouse.table_rows import SAME_TEXT, own_rows, told
+from metl.warehouse.table_rows import TEXT_SETTINGS, from_item, source_errors
 
-#: Rows are summed up by this many hashes of their keys, so that few rows share a sum.
+#: Key hashes are grouped to this many buckets with a checksum each, so that few rows share one.
 BUCKETS = 1 << 16
-#: Sums of a million rows stay in memory.
-SETTINGS = SAME_TEXT + "; set work_mem = '64MB'"
-FETCHED = 2000
+#: With this work_mem, the checksums of a million rows stay in memory.
+SETTINGS = TEXT_SETTINGS + "; set work_mem = '64MB'"
+FETCH_SIZE = 2000
 
 
 class Row(NamedTuple):
     key_hash: int
     key: str
-    #: At the source its primary key as text, in the warehouse its position and what was kept.
-    about: str
-    #: Of its columns, one after the other.
+    #: JSON: at the source its primary key, in the warehouse its position and the values kept from older messages.
+    details: str
+    #: One for each column, separated by spaces.
     hashes: str
+
+    @property
+    def sort_key(self) -> tuple[int, str]:
+        return self.key_hash, self.key
 
 
 @dataclass(frozen=True)
 class Side:
     connection: psycopg.Connection
-    #: SQL for the key of a row as text, and for what else there is to know of it.
+    #: SQL for Row.key and Row.details.
     key: sql.Composable
-    about: sql.Composable
-    #: Where the rows are, from `from` on, with a condition that others can be added to.
-    origin: sql.Composable
-    #: Which rows an array of texts means: at the source those of Row.about, in the warehouse of Row.key.
-    named: Callable[[sql.Composable], sql.Composable]
+    details: sql.Composable
+    #: A from and a where clause, to which `and` can be appended.
+    from_where: sql.Composable
+    #: An indexed condition on an array of texts: at the source on Row.details, in the warehouse on Row.key.
+    matches: Callable[[sql.Composable], sql.Composable]
     values: list[sql.Composable]
     types: list[str]
     same_encoding: bool
-    #: Turns what its server refuses into a sentence.
-    told: Callable[[], contextlib.AbstractContextManager[None]]
+    #: A context that explains errors of the server.
+    errors: Callable[[], contextlib.AbstractContextManager[None]]
 
-    def sums(self) -> dict[int, tuple[int, str]]:
-        """By bucket: how many rows, and the sum of their hashes, whatever their order."""
+    def checksums(self) -> dict[int, tuple[int, str]]:
+        """By bucket: the row count and the sum of row hashes, which does not depend on their order."""
         row_hash = self._hash([self.key, *self.values], ["text", *self.types])
         query = sql.SQL(
             "select bucket, count(*), sum(row_hash)::text "
             "from (select {} as bucket, {} as row_hash {}) as hashed group by bucket"
-        ).format(self._bucket, row_hash, self.origin)
+        ).format(self._bucket, row_hash, self.from_where)
         return {bucket: (count, total) for bucket, count, total in self._rows(query)}
 
     def stream(self, buckets: list[int]) -> Iterator[Row]:
-        """The rows of some buckets in an order that is the same at both ends."""
-        # Cast, since numbers of another type would be looked for one by one instead of by their hash.
-        wanted = sql.SQL("{} = any({}::bigint[])").format(self._bucket, sql.Literal(buckets))
-        query = sql.SQL("{} and {} order by 1, 2").format(self._hashed, wanted)
-        with self.told(), self.connection.cursor(name="rows") as cursor:
-            cursor.itersize = FETCHED
+        """The rows of some buckets, sorted by Row.sort_key on both sides."""
+        # The cast lets PostgreSQL look up the bucket in a hash table instead of scanning the array for each row.
+        condition = sql.SQL("{} = any({}::bigint[])").format(self._bucket, sql.Literal(buckets))
+        query = sql.SQL("{} and {} order by 1, 2").format(self._select_hashed, condition)
+        with self.errors(), self.connection.cursor(name="rows") as cursor:
+            cursor.itersize = FETCH_SIZE
             for row in cursor.execute(query):
                 yield Row(*row)
 
-    def find(self, names: list[str]) -> dict[str, Row]:
-        """Rows by key."""
-        return self._by_key(self.named(sql.Literal(names)))
+    def find(self, texts: list[str]) -> dict[str, Row]:
+        """Rows by key, read with an index; see `matches`."""
+        return self._by_key(self.matches(sql.Literal(texts)))
 
     def scan(self, keys: list[str]) -> dict[str, Row]:
-        """Rows by key where nothing else is known of them, which no index helps with."""
+        """Rows by key, read without an index."""
         return self._by_key(sql.SQL("{} = any({})").format(self.key, sql.Literal(keys)))
 
-    def value(self, name: str, column: int) -> str | None:
-        """A value as text, to be shown."""
+    def value(self, text: str, column: int) -> str | None:
+        """One value as text; see `matches`."""
         query = sql.SQL("select {}::text {} and {}").format(
-            self.values[column], self.origin, self.named(sql.Literal([name]))
+            self.values[column], self.from_where, self.matches(sql.Literal([text]))
         )
-        found = self._rows(query)
-        return found[0][0] if found else None
+        rows = self._rows(query)
+        return rows[0][0] if rows else None
 
-    def nothing(self) -> str:
+    def null_hashes(self) -> str:
         """Row.hashes of a row whose values are all null."""
         [(null,)] = self._rows(sql.SQL("select {}").format(self._hash([sql.SQL("null::text")], ["text"])))
         return " ".join(["", *[str(null)] * len(self.values)])
 
-    def sample(self, count: int) -> int | None:
-        """The key hash up to which there are so many rows; none if there are fewer."""
-        query = sql.SQL("select {} {} order by 1 offset {} limit 1").format(self._key_hash, self.origin, count - 1)
-        found = self._rows(query)
-        return found[0][0] if found else None
+    def sample_limit(self, count: int) -> int | None:
+        """The `count`-th lowest key hash; None if there are fewer rows."""
+        query = sql.SQL("select {} {} order by 1 offset {} limit 1").format(self._key_hash, self.from_where, count - 1)
+        rows = self._rows(query)
+        return rows[0][0] if rows else None
 
     def up_to(self, key_hash: int) -> "Side":
-        condition = sql.SQL("{} and {} <= {}").format(self.origin, self._key_hash, key_hash)
-        return replace(self, origin=condition)
+        return replace(self, from_where=sql.SQL("{} and {} <= {}").format(self.from_where, self._key_hash, key_hash))
 
     def _by_key(self, condition: sql.Composable) -> dict[str, Row]:
-        return {row[1]: Row(*row) for row in self._rows(sql.SQL("{} and {}").format(self._hashed, condition))}
+        return {row[1]: Row(*row) for row in self._rows(sql.SQL("{} and {}").format(self._select_hashed, condition))}
 
     def _rows(self, query: sql.Composed) -> list[tuple[Any, ...]]:
-        # Without parameters, since names may have percent signs in them.
-        with self.told():
+        # Without parameters: psycopg would take a percent sign in a name for a placeholder.
+        with self.errors():
             return self.connection.execute(query).fetchall()
 
     def _hash(self, values: list[sql.Composable], types: list[str]) -> sql.Composable:
-        return hashes.of(values, types, same_encoding=self.same_encoding)
+        return hashes.hash_of(values, types, same_encoding=self.same_encoding)
 
     @property
     def _key_hash(self) -> sql.Composable:
@@ -116,47 +119,51 @@ class Side:
         return sql.SQL("({} & {})").format(self._key_hash, BUCKETS - 1)
 
     @property
-    def _hashed(self) -> sql.Composable:
-        each = [self._hash([value], [kind]) for value, kind in zip(self.values, self.types, strict=True)]
+    def _select_hashed(self) -> sql.Composable:
+        column_hashes = [self._hash([value], [kind]) for value, kind in zip(self.values, self.types, strict=True)]
         return sql.SQL("select {}, {}, {}, concat_ws(' ', {}) {}").format(
-            self._key_hash, self.key, self.about, sql.SQL(", ").join([sql.Literal(""), *each]), self.origin
+            self._key_hash,
+            self.key,
+            self.details,
+            sql.SQL(", ").join([sql.Literal(""), *column_hashes]),
+            self.from_where,
         )
 
 
 def source_side(
     connection: psycopg.Connection, table: exp.Table, key: sql.Composable, columns: list[Column], *, same_encoding: bool
 ) -> Side:
-    """The key is that of metl.table_rows.key_of."""
+    """`key` is the result of table_rows.key_of."""
     name = table.sql("postgres", identify=True)
-    with told(table):
-        origin = own_rows(connection, table)
-        primary = [(sql.Identifier(column), sql.SQL(shown)) for column, *_, shown in key_columns(connection, name)]
-    parts = (sql.SQL("{}::text").format(column) for column, _ in primary)
+    with source_errors(table):
+        relation = from_item(connection, table)
+        primary_key = [(sql.Identifier(column), sql.SQL(kind)) for column, *_, kind in key_columns(connection, name)]
+    key_texts = (sql.SQL("{}::text").format(column) for column, _ in primary_key)
 
-    def named(given: sql.Composable) -> sql.Composable:
-        read = (sql.SQL("(one::json ->> {})::{}").format(place, kind) for place, (_, kind) in enumerate(primary))
-        return sql.SQL("({}) in (select {} from unnest({}::text[]) as given (one))").format(
-            sql.SQL(", ").join(column for column, _ in primary), sql.SQL(", ").join(read), given
+    def matches(texts: sql.Composable) -> sql.Composable:
+        values = (sql.SQL("(key::json ->> {})::{}").format(index, kind) for index, (_, kind) in enumerate(primary_key))
+        return sql.SQL("({}) in (select {} from unnest({}::text[]) as keys (key))").format(
+            sql.SQL(", ").join(column for column, _ in primary_key), sql.SQL(", ").join(values), texts
         )
 
     return Side(
         connection,
         sql.SQL("({})::text").format(key),
-        sql.SQL("json_build_array({})::text").format(sql.SQL(", ").join(parts)),
-        sql.SQL("from {} where true").format(origin),
-        named,
-        [sql.SQL(f"({column.selected})") for column in columns],
+        sql.SQL("json_build_array({})::text").format(sql.SQL(", ").join(key_texts)),
+        sql.SQL("from {} where true").format(relation),
+        matches,
+        [sql.SQL(f"({column.expression})") for column in columns],
         [column.type for column in columns],
         same_encoding,
-        lambda: told(table),
+        lambda: source_errors(table),
     )
 
 
 def warehouse_side(
     connection: psycopg.Connection, table: str, topic: str, columns: list[Column], *, same_encoding: bool
 ) -> Side:
-    def named(given: sql.Composable) -> sql.Composable:
-        return sql.SQL("_key in (select one::jsonb from unnest({}::text[]) as given (one))").format(given)
+    def matches(texts: sql.Composable) -> sql.Composable:
+        return sql.SQL("_key in (select key::jsonb from unnest({}::text[]) as keys (key))").format(texts)
 
     return Side(
         connection,
@@ -165,7 +172,7 @@ def warehouse_side(
         sql.SQL("from {} where _source = {} and not _deleted").format(
             sql.Identifier("warehouse", table), sql.Literal(topic)
         ),
-        named,
+        matches,
         [sql.Identifier(column.name) for column in columns],
         [column.type for column in columns],
         same_encoding,

@@ -1,4 +1,4 @@
-"""How many rows differ, how, and why; of each kind a few are kept as examples."""
+"""How many rows differ, how, and why; with a few examples of each kind."""
 
 import itertools
 import json
@@ -14,12 +14,12 @@ from metl.warehouse.compare.recheck import Difference, Pair
 from metl.warehouse.compare.sides import Row
 
 MISSING, EXTRA, DIFFERENT, REJECTED, IN_FLIGHT = "missing", "extra", "different", "rejected", "in flight"
-#: What makes the two ends differ. What is in flight does not.
+#: Kinds that make source and warehouse differ. Rows in flight do not.
 REAL = (MISSING, EXTRA, DIFFERENT, REJECTED)
-#: So much of a value is kept.
-SHOWN = 200
-#: The newest ones; of more the reason is not looked for.
-MOST_REJECTED = 200_000
+#: Characters kept of an example's value.
+MAX_LENGTH = 200
+#: Only the newest rejections are read, to bound memory; older ones count as missing or different.
+MAX_REJECTIONS = 200_000
 REJECTIONS = """
 select key, partition, "offset", state, reason from warehouse._rejected
 where entity = %s and source = %s and key is not null order by "offset" desc, state desc limit %s
@@ -37,28 +37,28 @@ class Example(NamedTuple):
     key: Any
     source: str | None
     warehouse: str | None
-    #: Whether the last message about the row brought the value.
+    #: Whether the last message about the row contained the value.
     brought: bool
 
 
 @dataclass
-class ColumnTally:
+class ColumnSummary:
     different: int = 0
-    #: Of those, values that no message brought.
+    #: Of those, values that the last message did not contain.
     not_brought: int = 0
     examples: list[Example] = field(default_factory=list)
 
 
-class Tally:
-    def __init__(self, pair: Pair, columns: list[Column], rejections: dict[str, Rejection], examples: int) -> None:
-        self._pair, self._names, self._rejections, self._most = pair, columns, rejections, examples
+class Summary:
+    def __init__(self, pair: Pair, columns: list[Column], rejections: dict[str, Rejection], max_examples: int) -> None:
+        self._pair, self._columns, self._rejections, self._max_examples = pair, columns, rejections, max_examples
         self.counts: Counter[str] = Counter()
-        self.columns: dict[str, ColumnTally] = {}
+        self.columns: dict[str, ColumnSummary] = {}
         self.keys: dict[str, list[Any]] = {}
         self.reasons: Counter[str] = Counter()
 
     def add(self, differences: Iterable[Difference]) -> None:
-        """Values of examples are read now: the snapshots must be those in which the rows were found to differ."""
+        """Reads values of examples now: the snapshots must be those in which the rows differ."""
         for each in differences:
             kind = self._kind(each)
             self._count(kind, each.key)
@@ -74,7 +74,7 @@ class Tally:
     def _count(self, kind: str, key: str) -> None:
         self.counts[kind] += 1
         keys = self.keys.setdefault(kind, [])
-        if len(keys) < self._most:
+        if len(keys) < self._max_examples:
             keys.append(json.loads(key))
 
     def _kind(self, difference: Difference) -> str:
@@ -86,50 +86,50 @@ class Tally:
         return MISSING if difference.warehouse is None else DIFFERENT
 
     def _add_columns(self, difference: Difference, source: Row, warehouse: Row) -> None:
-        *_, kept = json.loads(warehouse.about)
-        for place, (left, right) in enumerate(zip(source.hashes.split(), warehouse.hashes.split(), strict=True)):
+        *_, kept = json.loads(warehouse.details)
+        for index, (left, right) in enumerate(zip(source.hashes.split(), warehouse.hashes.split(), strict=True)):
             if left == right:
                 continue
-            name = self._names[place].attribute
-            brought = self._names[place].name not in (kept or {})
-            column = self.columns.setdefault(name, ColumnTally())
-            column.different += 1
-            column.not_brought += not brought
-            if len(column.examples) < self._most:
-                there = self._pair.source.value(source.about, place)
-                here = self._pair.warehouse.value(difference.key, place)
-                column.examples.append(Example(json.loads(difference.key), *excerpts(there, here, SHOWN), brought))
+            brought = self._columns[index].name not in (kept or {})
+            summary = self.columns.setdefault(self._columns[index].attribute, ColumnSummary())
+            summary.different += 1
+            summary.not_brought += not brought
+            if len(summary.examples) < self._max_examples:
+                source_value = self._pair.source.value(source.details, index)
+                warehouse_value = self._pair.warehouse.value(difference.key, index)
+                values = excerpts(source_value, warehouse_value, MAX_LENGTH)
+                summary.examples.append(Example(json.loads(difference.key), *values, brought))
 
 
 def read_rejections(connection: psycopg.Connection, entity: str, topic: str) -> dict[str, Rejection]:
-    """The newest of each key."""
-    found: dict[str, Rejection] = {}
-    for key, *rejection in connection.execute(REJECTIONS, [entity, topic, MOST_REJECTED]):
+    """The newest rejection of each key."""
+    rejections: dict[str, Rejection] = {}
+    for key, *rejection in connection.execute(REJECTIONS, [entity, topic, MAX_REJECTIONS]):
         try:
-            found.setdefault(canonical(key), Rejection(*rejection))
+            rejections.setdefault(canonical(key), Rejection(*rejection))
         except ValueError:
-            continue  # Not a key of any row.
-    return found
+            continue  # Not JSON, hence not the key of a row.
+    return rejections
 
 
 def canonical(key: str) -> str:
-    """The same for each spelling of a key."""
+    """A normal form of a JSON key; floats stay as written, which json would round."""
     return json.dumps(json.loads(key, parse_float=str), sort_keys=True)
 
 
 def _is_newer(rejection: Rejection, row: Row) -> bool:
-    """Only where positions tell: rows that came by SQL have none."""
-    partition, offset, state, _ = json.loads(row.about)
+    """Compares positions. A row that came by SQL has partition -1: no rejection counts as newer."""
+    partition, offset, state, _ = json.loads(row.details)
     return rejection.partition == partition and (rejection.offset or 0, rejection.state or 0) > (offset, state)
 
 
 def excerpts(source: str | None, warehouse: str | None, width: int) -> tuple[str | None, str | None]:
-    """Of two long values the part where they begin to differ."""
+    """Two long values, cut to the part where they begin to differ."""
     pairs = zip(source or "", warehouse or "", strict=False)
     same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
     begin = max(0, same - width // 3) if max(len(source or ""), len(warehouse or "")) > width else 0
 
-    def part(value: str | None) -> str | None:
+    def excerpt(value: str | None) -> str | None:
         return value if value is None else f"{'…' if begin else ''}{value[begin : begin + width]}"
 
-    return part(source), part(warehouse)
+    return excerpt(source), excerpt(warehouse)
