@@ -38,7 +38,7 @@ class GoingOn:
                 self._start(name)
             yield
             for program in self._running.values():
-                program.require()
+                program.require_running()
                 program.stop()
         finally:
             for program in self._running.values():
@@ -46,7 +46,7 @@ class GoingOn:
 
     def require(self) -> None:
         for program in self._running.values():
-            program.require()
+            program.require_running()
 
     def disturb(self, chance: random.Random) -> None:
         """Stops or kills one of them, and starts it again."""

@@ -8,7 +8,7 @@ import time
 import click
 
 from metl.cli.stack import report
-from metl.demo import story
+from metl.demo import scenario
 from metl.demo.programs import Program
 from metl.errors import BadInput
 from metl.home import Home
@@ -37,7 +37,7 @@ def demo(keep: bool) -> None:
     with signals.all_interrupt():
         supervisor.up(home, stack, report)
         try:
-            left = story.play(home, lambda text: click.echo(f"[{time.monotonic() - began:5.1f} s] {text}"), keep=keep)
+            left = scenario.run(home, lambda text: click.echo(f"[{time.monotonic() - began:5.1f} s] {text}"), keep=keep)
         except BaseException:
             keep = False
             raise

@@ -1,9 +1,10 @@
 """The whole of METL at work, in three minutes, on a local stack.
 
 services    three small services, each with a database and a connector of its own
-traffic     what goes on in them meanwhile
-programs    the commands that run beside the story
-topics      what is in Kafka
-accounts    whether every change of a row is accounted for
-story       what happens, and what METL makes of it
+traffic     random inserts, updates and deletes in their tables
+programs    metl commands as subprocesses, in the background or to their end
+topics      a consumer that collects the mapped records and dead letters
+reconcile   checks that every change was mapped or left out on purpose, and every value is right
+context     what each step of the scenario uses
+scenario    the steps, each with the claim that it checks
 """

@@ -1,4 +1,4 @@
-"""The commands of METL that the story uses: some run beside it, some to their end."""
+"""Commands of METL as subprocesses, in the background or to their end."""
 
 import contextlib
 import os
@@ -17,9 +17,9 @@ METL = (sys.executable, "-m", "metl")
 
 
 class Program:
-    """A `metl` command that goes on until it is told to stop. It speaks to a file, so that it can outlive us."""
+    """A `metl` command in the background. Its output goes to a file, so that it can outlive this process."""
 
-    def __init__(self, home: Home, words: list[str], hear: Callable[[str], None]) -> None:
+    def __init__(self, home: Home, words: list[str], on_line: Callable[[str], None]) -> None:
         self.name = words[0]
         self.log = home.path / f"{self.name}.log"
         with self.log.open("w") as log:
@@ -31,46 +31,46 @@ class Program:
                 start_new_session=True,
             )
         self.pid = self._process.pid
-        threading.Thread(target=self._listen, args=(hear,), daemon=True).start()
+        threading.Thread(target=self._follow, args=(on_line,), daemon=True).start()
 
-    def require(self) -> None:
+    def require_running(self) -> None:
         """Raises if it has ended."""
         if self._process.poll() is not None:
-            raise MetlError(f"metl {self.name} ended with exit code {self._process.returncode}. {self._said()}")
+            raise MetlError(f"metl {self.name} ended with exit code {self._process.returncode}. {self._output()}")
 
     def stop(self, codes: tuple[int, ...] = (0,)) -> None:
-        """Politely; raises if it does not end with one of `codes`."""
+        """Sends SIGTERM; raises if it does not end with one of `codes`."""
         self._process.terminate()
         try:
             code = self._process.wait(TIMEOUT)
         except subprocess.TimeoutExpired:
-            raise MetlError(f"metl {self.name} does not stop. {self._said()}") from None
+            raise MetlError(f"metl {self.name} does not stop. {self._output()}") from None
         if code not in codes:
-            raise MetlError(f"metl {self.name} ended with exit code {code}. {self._said()}")
+            raise MetlError(f"metl {self.name} ended with exit code {code}. {self._output()}")
 
     def kill(self) -> None:
-        """It and all that it has started."""
+        """With its process group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
-    def _listen(self, hear: Callable[[str], None]) -> None:
-        """Until it ends and all that it said was heard."""
-        with self.log.open(errors="replace") as said:
+    def _follow(self, on_line: Callable[[str], None]) -> None:
+        """Passes each line on, until the program has ended and its output is read to the end."""
+        with self.log.open(errors="replace") as output:
             while True:
                 has_ended = self._process.poll() is not None
-                for line in said:
-                    hear(line.rstrip())
+                for line in output:
+                    on_line(line.rstrip())
                 if has_ended:
                     return
                 time.sleep(0.1)
 
-    def _said(self) -> str:
-        return f"It said:\n{self.log.read_text(errors='replace')[-2000:]}"
+    def _output(self) -> str:
+        return f"Its output:\n{self.log.read_text(errors='replace')[-2000:]}"
 
 
 class Programs:
-    """Those that run beside the story."""
+    """The background programs of the scenario."""
 
     def __init__(self, home: Home, say: Callable[[str], None]) -> None:
         self._home = home
@@ -78,17 +78,17 @@ class Programs:
         self.running: list[Program] = []
 
     def start(self, *words: str) -> None:
-        """What it says is told as it says it."""
+        """Its output is passed to `say` line by line."""
         self.running.append(Program(self._home, list(words), lambda line: self._say(f"[{words[0]}] {line}")))
 
-    def require(self) -> None:
+    def require_running(self) -> None:
         """Raises if one of them has ended."""
         for program in self.running:
-            program.require()
+            program.require_running()
 
     @contextlib.contextmanager
-    def ended(self, keep: bool) -> Iterator[None]:
-        """At the end they are told to stop, unless they are kept; after a failure they are ended at once."""
+    def stopped_at_exit(self, keep: bool) -> Iterator[None]:
+        """Stops them at the end, unless `keep`; kills them after a failure."""
         try:
             yield
             if not keep:
@@ -101,7 +101,7 @@ class Programs:
 
 
 def run(home: Home, *words: str, codes: tuple[int, ...] = (0,)) -> str:
-    """What a command prints; raises if it does not end with one of `codes`."""
+    """The output of a command; raises if it does not end with one of `codes`."""
     done = subprocess.run(
         [*METL, *words],
         env={**os.environ, "METL_HOME": str(home.path), "COLUMNS": "110"},

@@ -46,7 +46,7 @@ class Service:
             self.execute(f"create table {table} ({columns})")
 
     def capture(self) -> None:
-        """Lets Debezium read its rows, and from then on the change log of its tables."""
+        """Starts a Debezium connector: a snapshot of the rows, then the change log."""
         server = conninfo_to_dict(self.dsn)
         tables = [f"public.{table}" for table in self.tables]
         settings = postgres_source(
@@ -78,7 +78,7 @@ class Service:
 
 
 def start(home: Home, rows: dict[str, list[str]]) -> dict[str, Service]:
-    """All of them with some rows, captured, at once: a connector takes some seconds to come up."""
+    """Create and capture all services concurrently: a connector takes some seconds to start."""
     services = {name: Service(home, name) for name in TABLES}
     for name, service in services.items():
         service.create()

@@ -1,4 +1,4 @@
-"""What is in Kafka, as it comes: the records of entities, and dead letters."""
+"""A consumer that collects the mapped records and dead letters."""
 
 import contextlib
 import json
@@ -15,13 +15,13 @@ from metl.errors import MetlError
 TIMEOUT = 120.0
 DEAD_LETTERS = "metl.dead"
 
-#: Topic, partition and offset of a message that came in.
+#: Topic, partition and offset of an input message.
 Position = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
 class Record:
-    """One that the mapper sent."""
+    """A record or dead letter that the mapper sent."""
 
     topic: str
     key: Any
@@ -29,7 +29,7 @@ class Record:
     position: Position
     state: int
     version: int | None
-    #: When the broker got it, and when the message that it was made of was written; in milliseconds.
+    #: Milliseconds since 1970.
     written_at: int
 
     @property
@@ -40,58 +40,57 @@ class Record:
 class Topics:
     def __init__(self, kafka: str) -> None:
         self._kafka = kafka
-        self._ended = threading.Event()
-        self._news = threading.Condition()
+        self._stop = threading.Event()
+        self._received = threading.Condition()
         self.records: list[Record] = []
 
     @contextlib.contextmanager
-    def heard(self) -> Iterator[None]:
+    def collecting(self) -> Iterator[None]:
         """Collects records in the background."""
-        thread = threading.Thread(target=self._listen)
+        thread = threading.Thread(target=self._collect)
         thread.start()
         try:
             yield
         finally:
-            self._ended.set()
+            self._stop.set()
             thread.join()
 
-    def first(self, what: str, wanted: Callable[[Record], bool], seconds: float = TIMEOUT) -> Record:
-        """The first record that is wanted, once it is there; `what` names it if it does not come."""
-        end = time.monotonic() + seconds
-        seen = 0
-        with self._news:
+    def wait_for(self, what: str, matches: Callable[[Record], bool]) -> Record:
+        """The first record that matches; `what` names it in the error at the timeout."""
+        end = time.monotonic() + TIMEOUT
+        checked = 0
+        with self._received:
             while True:
-                for record in self.records[seen:]:
-                    if wanted(record):
+                for record in self.records[checked:]:
+                    if matches(record):
                         return record
-                seen = len(self.records)
+                checked = len(self.records)
                 if time.monotonic() > end:
-                    raise MetlError(f"{what} did not come within {seconds:.0f} s.")
-                self._news.wait(0.5)
+                    raise MetlError(f"{what} did not come within {TIMEOUT:.0f} s.")
+                self._received.wait(0.5)
 
-    def ends(self, topics: list[str]) -> dict[str, int]:
-        """How many messages each topic has got."""
+    def message_counts(self, topics: list[str]) -> dict[str, int]:
         consumer = self._consumer()
         try:
-            return {topic: self._end(consumer, topic) for topic in topics}
+            return {topic: self._message_count(consumer, topic) for topic in topics}
         finally:
             consumer.close()
 
-    def _end(self, consumer: Consumer, topic: str) -> int:
-        found = consumer.list_topics(topic, timeout=10).topics[topic].partitions
-        ends = (consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10) for number in found)
-        return sum(high - low for low, high in ends)
+    def _message_count(self, consumer: Consumer, topic: str) -> int:
+        partitions = consumer.list_topics(topic, timeout=10).topics[topic].partitions
+        offsets = (consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=10) for number in partitions)
+        return sum(high - low for low, high in offsets)
 
-    def _listen(self) -> None:
+    def _collect(self) -> None:
         consumer = self._consumer()
         consumer.subscribe([r"^cdm\..*", f"^{DEAD_LETTERS}$"])
         try:
-            while not self._ended.is_set():
-                heard = [_record(message) for message in consumer.consume(500, 0.1) if message.error() is None]
-                if heard:
-                    with self._news:
-                        self.records.extend(heard)
-                        self._news.notify_all()
+            while not self._stop.is_set():
+                records = [_record(message) for message in consumer.consume(500, 0.1) if message.error() is None]
+                if records:
+                    with self._received:
+                        self.records.extend(records)
+                        self._received.notify_all()
         except KafkaException as error:
             raise MetlError(f"Kafka went away: {error}") from None
         finally:
@@ -104,23 +103,27 @@ class Topics:
                 "group.id": "metl-demo",
                 "auto.offset.reset": "earliest",
                 "enable.auto.commit": False,
-                # How soon a topic is noticed that is new.
+                # How soon a new topic is discovered.
                 "topic.metadata.refresh.interval.ms": 500,
             }
         )
 
 
 def _record(message: Message) -> Record:
-    given = cast("list[tuple[str, bytes | None]]", message.headers() or [])
-    headers = {name: (value or b"").decode(errors="replace") for name, value in given}
+    raw_headers = cast("list[tuple[str, bytes | None]]", message.headers() or [])
+    headers = {name: (value or b"").decode(errors="replace") for name, value in raw_headers}
     topic = str(message.topic())
-    ours, theirs = ("__connect.errors", "__metl") if topic == DEAD_LETTERS else ("metl", "metl")
+    input_prefix, metl_prefix = ("__connect.errors", "__metl") if topic == DEAD_LETTERS else ("metl", "metl")
     return Record(
         topic=topic,
         key=json.loads(message.key() or b"null"),
         value=json.loads(message.value() or b"null"),
-        position=(headers[f"{ours}.topic"], int(headers[f"{ours}.partition"]), int(headers[f"{ours}.offset"])),
-        state=int(headers[f"{theirs}.state"]),
-        version=int(headers[f"{theirs}.version"]) if headers.get(f"{theirs}.version") else None,
+        position=(
+            headers[f"{input_prefix}.topic"],
+            int(headers[f"{input_prefix}.partition"]),
+            int(headers[f"{input_prefix}.offset"]),
+        ),
+        state=int(headers[f"{metl_prefix}.state"]),
+        version=int(headers[f"{metl_prefix}.version"]) if headers.get(f"{metl_prefix}.version") else None,
         written_at=message.timestamp()[1],
     )

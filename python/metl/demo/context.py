@@ -1,4 +1,4 @@
-"""What every act of the story needs: the services, the commands, and a look at what comes of it."""
+"""What each step of the scenario uses: services, commands, and waiting for their effects."""
 
 import shlex
 import time
@@ -22,7 +22,7 @@ JOB = "map"
 
 
 @dataclass
-class Stage:
+class Context:
     home: Home
     say: Callable[[str], None]
     programs: Programs
@@ -31,22 +31,22 @@ class Stage:
     topics: Topics
 
     def metl(self, *words: str) -> None:
-        """A command, as a steward types it, and what it prints."""
+        """Runs a command and prints it with its output."""
         self.say(f"$ metl {shlex.join(words)}")
         for line in programs.run(self.home, *words).splitlines():
             self.say(f"    {line}")
 
-    def ask(self, query: str, *values: object) -> list[tuple[Any, ...]]:
+    def query(self, query: str, *values: object) -> list[tuple[Any, ...]]:
         with psycopg.connect(parts(self.home)[0].address) as connection:
             return connection.execute(query.encode(), values).fetchall()
 
-    def until(self, what: str, query: str, *values: object) -> tuple[Any, ...]:
-        """The first row of a query, once there is one; `what` says what did not happen."""
+    def wait_for_row(self, failure: str, query: str, *values: object) -> tuple[Any, ...]:
+        """The first row of a query, as soon as there is one; `failure` begins the error at the timeout."""
         end = time.monotonic() + TIMEOUT
-        while not (rows := self.ask(query, *values)):
-            self.programs.require()
+        while not (rows := self.query(query, *values)):
+            self.programs.require_running()
             if time.monotonic() > end:
-                raise MetlError(f"{what} within {TIMEOUT:.0f} s.")
+                raise MetlError(f"{failure} within {TIMEOUT:.0f} s.")
             time.sleep(0.1)
         return rows[0]
 
@@ -59,31 +59,31 @@ class Stage:
         self.alter(service, statement)
         self.traffic.messages[self.services[service].topic(table)] += 1
 
-    def known(self, schema: str, version: int) -> None:
-        """Waits until the matrix knows a version."""
-        self.until(
+    def wait_for_version(self, schema: str, version: int) -> None:
+        """Waits until the matrix has a schema version."""
+        self.wait_for_row(
             f"Version {version} of {schema} did not come into the matrix",
             "select from metl.schema_versions where schema = %s and version = %s and deleted is null",
             *(schema, version),
         )
 
-    def taken_up(self) -> None:
-        """Waits until the mapper works under the current state."""
-        [(state,)] = self.ask("select metl.current_state()")
-        self.until(
+    def wait_for_mapper(self) -> None:
+        """Waits until the mapper maps under the current state."""
+        [(state,)] = self.query("select metl.current_state()")
+        self.wait_for_row(
             f"The mapper did not take up state {state}",
             "select from metl.jobs where job = %s and state >= %s",
             *(JOB, state),
         )
 
-    def mapped(self, topic: str, key: int, wanted: Callable[[Any], bool]) -> Record:
-        """The record of a row, once it has come out as it should."""
-        record = self.topics.first(
+    def wait_for_record(self, topic: str, key: int, matches: Callable[[Any], bool]) -> Record:
+        """The first record of a row that matches."""
+        record = self.topics.wait_for(
             f"A record of row {key} of {topic}",
             lambda record: (
                 record.key == {"source": topic, "key": {"id": key}}
                 and record.value is not None
-                and wanted(record.value["after"])
+                and matches(record.value["after"])
             ),
         )
         self.say(f"→ {record.topic} {record.value['after']}, from version {record.version}, state {record.state}")
