@@ -90,7 +90,7 @@ def known(manifest: Any, owner: Connection) -> Lineage:
 
 
 def origins(known: Lineage, model: str, column: str | None = None) -> set[str]:
-    ends = [end for step in known.of_model(model, column) for end in step.ends()]
+    ends = [end for step in known.of_model(model, column) for end in step.leaves()]
     return {
         f"{end.constant} in {end.relation}" if end.kind == "constant" else f"{end.relation}.{end.column}"
         for end in ends
@@ -121,7 +121,7 @@ def test_every_column_leads_to_a_column_of_a_table_or_to_a_constant_of_a_view(
     steps = known.of_model(mart)
     assert [step.column for step in steps] == columns
     for step in steps:
-        ends = list(step.ends())
+        ends = list(step.leaves())
         assert ends
         for end in ends:
             if end.kind == "constant":

@@ -18,22 +18,22 @@ def fetched(tmp_path: Path) -> Path:
 
 
 def test_a_whole_folder_is_undamaged(fetched: Path) -> None:
-    assert jars.damage(fetched) is None
+    assert jars.find_damage(fetched) is None
 
 
 def test_a_truncated_jar_is_noticed(fetched: Path) -> None:
     (fetched / "lib" / "one.jar").write_bytes(b"12")
-    assert str(jars.damage(fetched)).endswith("one.jar has 2 bytes instead of 5")
+    assert str(jars.find_damage(fetched)).endswith("one.jar has 2 bytes instead of 5")
 
 
 def test_a_missing_jar_is_noticed(fetched: Path) -> None:
     (fetched / "lib" / "one.jar").unlink()
-    assert str(jars.damage(fetched)).endswith("one.jar is gone")
+    assert str(jars.find_damage(fetched)).endswith("one.jar is gone")
 
 
 def test_a_spoilt_manifest_is_noticed(fetched: Path) -> None:
     (fetched / jars.MANIFEST).write_text("{")
-    assert str(jars.damage(fetched)).endswith("is not readable")
+    assert str(jars.find_damage(fetched)).endswith("is not readable")
 
 
 def test_a_repository_out_of_reach_is_a_sentence_and_leaves_nothing(

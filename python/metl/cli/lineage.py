@@ -47,7 +47,7 @@ def lineage(target: str, form: str | None) -> None:
     else:
         shown = table("column", "comes from")
         for step in steps:
-            shown.add_row(step.column, escape(", ".join(sorted({_said(end) for end in step.ends()}))))
+            shown.add_row(step.column, escape(", ".join(sorted({_said(end) for end in step.leaves()}))))
         console.print(shown)
 
 

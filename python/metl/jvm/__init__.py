@@ -1,1 +1,1 @@
-"""Java on this machine: the runtime, the jars of ivy.xml, Scala and Spark sessions."""
+"""Java on this machine: the runtime, the jars of ivy.xml, Scala compilation, Spark sessions."""

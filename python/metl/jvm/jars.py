@@ -1,8 +1,7 @@
-"""The Java parts: resolved once by Ivy from ivy.xml, kept in the user's cache, checked at every use.
+"""The jars of ivy.xml: resolved once by Ivy, kept in the user's cache, checked at every use.
 
-A configuration is one folder `<cache>/<digest of ivy.xml>/<configuration>/`. It appears whole or
-not at all, with a manifest of its files and sizes, so that a truncated one is noticed and
-fetched again.
+A configuration of Ivy is one folder, `<cache>/<digest of ivy.xml>/<configuration>/`. It is renamed into place with a
+manifest of its files and sizes, so that a truncated file is noticed and the folder fetched again.
 """
 
 import asyncio
@@ -37,59 +36,60 @@ def folder(configuration: str) -> Path:
     return config.cache_folder() / digest / configuration
 
 
-def damage(where: Path) -> str | None:
-    """What is wrong with a fetched folder; None if it is whole."""
+def find_damage(jar_folder: Path) -> str | None:
+    """What is wrong with a fetched folder; None if it is complete."""
     try:
-        sizes: dict[str, int] = dict(json.loads((where / MANIFEST).read_text()))
+        sizes: dict[str, int] = dict(json.loads((jar_folder / MANIFEST).read_text()))
     except FileNotFoundError:
         return "not fetched yet"
     except (OSError, ValueError, TypeError):
-        return f"{where / MANIFEST} is not readable"
+        return f"{jar_folder / MANIFEST} is not readable"
     for name, size in sizes.items():
-        file = where / name
-        found = file.stat().st_size if file.is_file() else None
-        if found != size:
-            return f"{file} has {found} bytes instead of {size}" if found is not None else f"{file} is gone"
+        file = jar_folder / name
+        if not file.is_file():
+            return f"{file} is gone"
+        if (actual := file.stat().st_size) != size:
+            return f"{file} has {actual} bytes instead of {size}"
     return None
 
 
 async def fetch(configuration: str, say: Callable[[str], None]) -> Path:
-    """The folder with the jars of one configuration, downloaded if it is not there or damaged."""
-    where = folder(configuration)
-    problem = damage(where)
+    """The folder with the jars of one configuration, downloaded if it is missing or damaged."""
+    target = folder(configuration)
+    problem = find_damage(target)
     if problem is None:
-        return where
-    if where.exists():
+        return target
+    if target.exists():
         say(f"the cache is damaged ({problem}), fetching {configuration} again")
     else:
         say(f"fetching the jars of {configuration}, the first time only")
     try:
-        await _fetch_anew(configuration, where)
+        await _download(configuration, target)
     except OSError as error:
         raise MetlError(
             f"The jars of {configuration} cannot be kept in {config.cache_folder()}: {error.strerror}. "
             "Set METL_CACHE to a folder you can write to, on a disk with half a gigabyte free."
         ) from None
-    problem = damage(where)
+    problem = find_damage(target)
     if problem is not None:
-        raise MetlError(f"The jars of {configuration} were fetched, but {problem}. Delete {where} and try again.")
-    return where
+        raise MetlError(f"The jars of {configuration} were fetched, but {problem}. Delete {target} and try again.")
+    return target
 
 
-async def _fetch_anew(configuration: str, where: Path) -> None:
-    where.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{configuration}-", dir=where.parent) as scratch:
+async def _download(configuration: str, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{configuration}-", dir=target.parent) as scratch:
         fresh = Path(scratch, configuration)
         await _resolve(configuration, Path(scratch, "ivy"), fresh)
         await asyncio.to_thread(_unpack, fresh)
-        shutil.rmtree(where, ignore_errors=True)
-        # If another METL was faster, the check below tells whether its folder is whole.
+        shutil.rmtree(target, ignore_errors=True)
+        # Another process may have renamed its folder first; fetch() then checks that one.
         with contextlib.suppress(OSError):
-            fresh.rename(where)
+            fresh.rename(target)
 
 
-def of_spark() -> Path:
-    """The jars of Spark itself: of the one that runs us, or else of the package."""
+def spark_jars() -> Path:
+    """The folder of Spark's own jars: of SPARK_HOME, or else of the package pyspark."""
     if "SPARK_HOME" in os.environ:
         return Path(os.environ["SPARK_HOME"]) / "jars"
     pyspark = importlib.util.find_spec("pyspark")
@@ -98,7 +98,7 @@ def of_spark() -> Path:
 
 
 async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
-    ivy = of_spark() / "*"
+    ivy = spark_jars() / "*"
     try:
         await process.run(
             "Ivy",
@@ -118,15 +118,16 @@ async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:
 
 
 def _last_lines(text: str) -> str:
-    complaints = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
-    return "\n".join(complaints[-12:])
+    # Without stack traces.
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("at ")]
+    return "\n".join(lines[-12:])
 
 
-def _unpack(where: Path) -> None:
+def _unpack(jar_folder: Path) -> None:
     """Replaces archives by their contents and writes the manifest."""
-    for archive in where.glob("*.tar.gz"):
+    for archive in jar_folder.glob("*.tar.gz"):
         with tarfile.open(archive) as content:
-            content.extractall(where, filter="data")
+            content.extractall(jar_folder, filter="data")
         archive.unlink()
-    sizes = {str(file.relative_to(where)): file.stat().st_size for file in where.rglob("*") if file.is_file()}
-    (where / MANIFEST).write_text(json.dumps(sizes, indent=0, sort_keys=True))
+    sizes = {str(file.relative_to(jar_folder)): file.stat().st_size for file in jar_folder.rglob("*") if file.is_file()}
+    (jar_folder / MANIFEST).write_text(json.dumps(sizes, indent=0, sort_keys=True))

@@ -1,4 +1,4 @@
-"""Finds the Java to run things with."""
+"""Finds the Java runtimes."""
 
 import functools
 import importlib.util
@@ -10,23 +10,24 @@ from pathlib import Path
 
 from metl.errors import BadInput
 
-OLDEST = 17
-WAY_OUT = (
-    f"Install Java {OLDEST} or newer (on Debian: apt-get install openjdk-17-jre-headless) or point JAVA_HOME to one."
+MIN_VERSION = 17
+INSTALL_HINT = (
+    f"Install Java {MIN_VERSION} or newer (on Debian: apt-get install openjdk-17-jre-headless) "
+    "or point JAVA_HOME to one."
 )
 
 
 def machine_java() -> Path:
-    """The Java of this machine, which Kafka, Connect and Spark run on."""
+    """The installed Java, on which Kafka, Connect and Spark run."""
     java_home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{java_home}/bin" if java_home else None)
-    if found is None:
+    java = shutil.which("java", path=f"{java_home}/bin" if java_home else None)
+    if java is None:
         where = f"JAVA_HOME={java_home} has no bin/java" if java_home else "No Java was found"
-        raise BadInput(f"{where}. {WAY_OUT}")
-    version = major_version(Path(found))
-    if version < OLDEST:
-        raise BadInput(f"{found} is Java {version}, which is too old. {WAY_OUT}")
-    return Path(found)
+        raise BadInput(f"{where}. {INSTALL_HINT}")
+    version = major_version(Path(java))
+    if version < MIN_VERSION:
+        raise BadInput(f"{java} is Java {version}, which is too old. {INSTALL_HINT}")
+    return Path(java)
 
 
 def bundled_java() -> Path:
@@ -41,8 +42,8 @@ def bundled_java() -> Path:
 def major_version(java: Path) -> int:
     """17 for `17.0.15`, 8 for `1.8.0_402`."""
     try:
-        said = subprocess.run(
-            # A session of its own: a Ctrl-C at the terminal must not look like a broken Java.
+        output = subprocess.run(
+            # In a new session, since a Ctrl-C at the terminal would make it fail like a broken Java.
             [java, "-version"],
             capture_output=True,
             text=True,
@@ -50,8 +51,8 @@ def major_version(java: Path) -> int:
             start_new_session=True,
         ).stderr
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"{java} does not run: {error}. {WAY_OUT}") from None
-    match = re.search(r'version "(?:1\.)?(\d+)', said)
+        raise BadInput(f"{java} does not run: {error}. {INSTALL_HINT}") from None
+    match = re.search(r'version "(?:1\.)?(\d+)', output)
     if match is None:
-        raise BadInput(f"{java} does not say its version: {said.strip()[:200]!r}. {WAY_OUT}")
+        raise BadInput(f"{java} does not say its version: {output.strip()[:200]!r}. {INSTALL_HINT}")
     return int(match[1])

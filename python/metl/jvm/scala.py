@@ -1,6 +1,6 @@
-"""Code in Scala that runs inside Spark or Kafka Connect, compiled by the compiler that comes with Spark.
+"""Compiles Scala that runs inside Spark or Kafka Connect, with the compiler that comes with Spark.
 
-A jar is kept in the user's cache, under the digest of what it was made of.
+A jar is kept in the user's cache, under the digest of its sources and compiler.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from metl.errors import MetlError
 from metl.jvm import jars, java
 from metl.util import process
 
-OPTIONS = ("-release", str(java.OLDEST))
+OPTIONS = ("-release", str(java.MIN_VERSION))
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Jar:
     name: str
     #: The folder of its sources.
     sources: Path
-    #: The folder of the jars that it is compiled against and later runs beside.
+    #: The folder of the jars on its classpath when it is compiled and when it runs.
     libraries: Callable[[], Path]
 
     def build(self) -> Path:
-        """The jar, compiled if it is not there: five seconds, once."""
-        compiler = [jar.name.encode() for jar in jars.of_spark().glob("scala-compiler*.jar")]
-        made_of = b"\0".join([*compiler, *(source.read_bytes() for source in self._sources())])
-        jar = config.cache_folder() / f"scala-{hashlib.sha256(made_of).hexdigest()[:12]}" / self.name
+        """The path of the jar, compiled if it is missing, which takes five seconds."""
+        compiler = [jar.name.encode() for jar in jars.spark_jars().glob("scala-compiler*.jar")]
+        inputs = b"\0".join([*compiler, *(source.read_bytes() for source in self._sources())])
+        jar = config.cache_folder() / f"scala-{hashlib.sha256(inputs).hexdigest()[:12]}" / self.name
         if not jar.exists():
             try:
                 self.compile_into(jar)
@@ -47,7 +47,7 @@ class Jar:
         libraries = os.pathsep.join(map(str, [*self.libraries().glob("*.jar"), scala_library()]))
         with tempfile.TemporaryDirectory(prefix=".", dir=jar.parent) as scratch:
             fresh = Path(scratch, self.name)
-            compiler = (java.machine_java(), "-cp", jars.of_spark() / "*", "scala.tools.nsc.Main")
+            compiler = (java.machine_java(), "-cp", jars.spark_jars() / "*", "scala.tools.nsc.Main")
             try:
                 asyncio.run(
                     process.run(
@@ -56,7 +56,7 @@ class Jar:
                 )
             except process.ToolFailed as error:
                 raise MetlError(f"{self.sources} could not be compiled:\n{error.output}") from None
-            # Whole or not at all, also if two METLs do this at once.
+            # Atomic, also if two processes do this at once.
             fresh.replace(jar)
 
     def _sources(self) -> list[Path]:
@@ -64,6 +64,6 @@ class Jar:
 
 
 def scala_library() -> Path:
-    """Needed beside the jar wherever Spark is not."""
-    [library] = jars.of_spark().glob("scala-library*.jar")
+    """To add to the classpath where Spark is not."""
+    [library] = jars.spark_jars().glob("scala-library*.jar")
     return library

@@ -9,8 +9,8 @@ from metl.jvm import jars, java
 
 
 def local_session(name: str, cores: int = 2, settings: dict[str, str] | None = None) -> SparkSession:
-    """Needs `jars.fetch("spark")` before. `settings` are those that Spark takes only at its start."""
-    java.machine_java()  # a clear word if it is missing; Spark finds the same one by itself
+    """Needs `jars.fetch("spark")` before. `settings` are those that Spark accepts only at its start."""
+    java.machine_java()  # for its error message if there is none; Spark finds the same one by itself
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     builder = (

@@ -13,44 +13,44 @@ from metl.db.connection import connect
 from metl.home import Home
 from metl.util import resources, signals
 
-#: A statement whose dbt was stopped should not go on for long, still less wait for a lock that others wait behind.
-STOP_WITH_CLIENT = "-c client_connection_check_interval=1s"
+#: Ends the statement of a killed dbt, which otherwise could go on, or keep waiting for a lock that blocks others.
+CANCEL_ON_DISCONNECT = "-c client_connection_check_interval=1s"
 TIMEOUT = 5.0
-NO_TRACKER = "ignore:resource_tracker:UserWarning"
+IGNORE_RESOURCE_TRACKER = "ignore:resource_tracker:UserWarning"
 
 
 def target(home: Home) -> Path:
-    """Where dbt leaves its manifest, compiled models and documentation."""
+    """The folder of dbt's manifest, compiled models and documentation."""
     return home.directory("dbt") / "target"
 
 
 def environment(home: Home, dsn: str) -> dict[str, str]:
-    """What profiles.yml reads: the DSN as libpq's own variables. No password is in any argument."""
-    said = {
+    """The variables that profiles.yml reads: the DSN as those of libpq, so that no argument has a password."""
+    dsn_options = {
         option.envvar.decode(): option.val.decode()
         for option in Conninfo.parse(dsn.encode())
         if option.envvar and option.val
     }
     with connect(dsn) as connection:
-        # Where the DSN led to, with what a service file, a list of hosts or libpq's defaults filled in.
+        # The actual connection, which a service file, a list of hosts or libpq's defaults may have completed.
         server = connection.info
-        found = {
+        connection_options = {
             "PGHOST": server.host,
             "PGHOSTADDR": server.hostaddr,
             "PGPORT": str(server.port),
             "PGUSER": server.user,
             "PGPASSWORD": server.password,
             "PGDATABASE": server.dbname,
-            "PGOPTIONS": f"{server.options} {STOP_WITH_CLIENT}".strip(),
+            "PGOPTIONS": f"{server.options} {CANCEL_ON_DISCONNECT}".strip(),
         }
     project = str(resources.path("dbt_project"))
     return {
-        # Somebody's settings for dbt projects of their own are not for this one.
+        # DBT_* variables of the user are meant for other dbt projects.
         **{name: value for name, value in os.environ.items() if not name.startswith("DBT_")},
-        **said,
-        **{name: value for name, value in found.items() if value},
-        # When it is ended, a helper of Python's would tell what it cleans up.
-        "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), NO_TRACKER))),
+        **dsn_options,
+        **{name: value for name, value in connection_options.items() if value},
+        # Python's resource tracker warns about what it cleans up when dbt is terminated.
+        "PYTHONWARNINGS": ",".join(filter(None, (os.environ.get("PYTHONWARNINGS"), IGNORE_RESOURCE_TRACKER))),
         "DBT_PROJECT_DIR": project,
         "DBT_PROFILES_DIR": project,
         "DBT_TARGET_PATH": str(target(home)),
@@ -59,16 +59,16 @@ def environment(home: Home, dsn: str) -> dict[str, str]:
     }
 
 
-def run(home: Home, dsn: str, words: Sequence[str], *, quiet: bool = False) -> subprocess.CompletedProcess[str]:
-    """Lets dbt speak for itself, or, if quiet, keeps what it says for the caller. Ends with us, whatever ends us."""
-    command = [str(Path(sysconfig.get_path("scripts")) / "dbt"), *words]
+def run(home: Home, dsn: str, arguments: Sequence[str], *, quiet: bool = False) -> subprocess.CompletedProcess[str]:
+    """Runs dbt; with `quiet`, captures its output. Terminates it if this process is interrupted."""
+    command = [str(Path(sysconfig.get_path("scripts")) / "dbt"), *arguments]
     with subprocess.Popen(
         command,
         env=environment(home, dsn),
         text=True,
         stdout=subprocess.PIPE if quiet else None,
         stderr=subprocess.STDOUT if quiet else None,
-        # A Ctrl-C at the terminal reaches only us: dbt would answer it with a traceback.
+        # A Ctrl-C at the terminal must not reach dbt, which would print a traceback.
         start_new_session=True,
     ) as process:
         try:

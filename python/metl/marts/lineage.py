@@ -1,6 +1,6 @@
-"""Where the columns of dbt's models come from: through models and views down to the tables of schema metl.
+"""Column lineage of dbt's models, through models and views down to the tables of schema metl.
 
-Only where values come from, not what rows are joined or filtered by.
+Only of values: columns that rows are joined or filtered by are left out.
 """
 
 import json
@@ -28,25 +28,25 @@ VIEW = re.compile(r"^create or replace view ", re.M)
 
 @dataclass(frozen=True, order=True)
 class Step:
-    """A column, and what its values come from: nothing else for a column of a table, or for a constant."""
+    """A column with the columns that its values come from; a column of a table, or a constant, has none."""
 
     relation: str
     column: str
     kind: Literal["table", "derived", "constant"]
-    #: As the SQL of the relation spells it, such as 'gained'.
+    #: As an SQL literal, such as 'gained'.
     constant: str = ""
     sources: tuple["Step", ...] = ()
 
-    def ends(self) -> Iterator["Step"]:
+    def leaves(self) -> Iterator["Step"]:
         if not self.sources:
             yield self
         for source in self.sources:
-            yield from source.ends()
+            yield from source.leaves()
 
 
 class Lineage:
     def __init__(self, manifest: Mapping[str, Any], tables: Mapping[str, list[str]]) -> None:
-        """The manifest of compiled models, and the columns of each table of schema metl."""
+        """`manifest` has the compiled models, `tables` the columns of each table of schema metl."""
         self.models = {node["name"]: node for node in manifest["nodes"].values() if node["resource_type"] == "model"}
         self.marts = sorted(name for name, node in self.models.items() if "marts" in node["fqn"])
         self._tables = tables
@@ -67,41 +67,41 @@ class Lineage:
         return [self._trace(relation, each) for each in columns if column in (None, each)]
 
     def tables_below(self, relation: str) -> set[str]:
-        """Every table that is read, if only to join or filter."""
+        """Every table that is read, also to join or filter."""
         if relation not in self._queries:
             return {relation}
-        return set().union(*(self.tables_below(exp.table_name(table)) for table in _read_by(self._queries[relation])))
+        return set().union(*(self.tables_below(exp.table_name(table)) for table in _tables_of(self._queries[relation])))
 
     def _trace(self, relation: str, column: str) -> Step:
         if relation in self._tables:
             return Step(relation, column, "table")
-        nodes = self._read(relation)[column].walk()
+        nodes = self._column_nodes(relation)[column].walk()
         sources = {self._source(relation, column, node) for node in nodes if not node.downstream}
         return Step(relation, column, "derived", sources=tuple(sorted(sources)))
 
     def _source(self, relation: str, column: str, node: Node) -> Step:
         unknown = f"The origin of {relation}.{column} is unknown"
         if isinstance(node.expression, exp.Table):
-            below, name = exp.table_name(node.expression), exp.to_column(node.name, dialect=DIALECT).name
-            if name not in self._columns(below):
-                raise MetlError(f"{unknown}: it reads {below}.{name}, which no model, view or table of METL has.")
-            return self._trace(below, name)
+            table, name = exp.table_name(node.expression), exp.to_column(node.name, dialect=DIALECT).name
+            if name not in self._columns(table):
+                raise MetlError(f"{unknown}: it reads {table}.{name}, which no model, view or table of METL has.")
+            return self._trace(table, name)
         value = node.expression.unalias()
         if not _is_constant(value):
             raise MetlError(f"{unknown}: there is no column in {value.sql(DIALECT)}.")
         return Step(relation, column, "constant", value.sql(DIALECT))
 
     def _columns(self, relation: str) -> list[str]:
-        return list(self._read(relation)) if relation in self._queries else self._tables.get(relation, [])
+        return list(self._column_nodes(relation)) if relation in self._queries else self._tables.get(relation, [])
 
-    def _read(self, relation: str) -> dict[str, Node]:
+    def _column_nodes(self, relation: str) -> dict[str, Node]:
         if relation not in self._nodes:
             query = self._queries[relation]
-            for table in _read_by(query):
-                # What is below has to be known first, to say which relation a bare name belongs to.
+            for table in _tables_of(query):
+                # sqlglot needs the columns of each relation to resolve unqualified names.
                 self._schema.add_table(table, self._columns(exp.table_name(table)))
             try:
-                # Unless validated, a name that cannot be resolved would be taken for whatever is at hand.
+                # Without validation, sqlglot would guess the relation of an unresolvable name.
                 self._nodes[relation] = lineage(
                     None, query, self._schema, dialect=DIALECT, validate_qualify_columns=True
                 )
@@ -114,7 +114,7 @@ def compiled(home: Home, dsn: str) -> dict[str, Any]:
     """dbt's manifest, with the SQL of every model."""
     done = dbt.run(home, dsn, ["--quiet", "--no-use-colors", "compile"], quiet=True)
     if done.returncode:
-        # What require_metl has to say is a sentence of its own.
+        # An error raised by the macro require_metl is shown alone.
         sentences = [line.strip() for line in done.stdout.splitlines() if "Run: metl install" in line]
         raise MetlError(
             sentences[0] if sentences else f"dbt cannot compile the models. It says:\n{done.stdout.strip()}"
@@ -138,8 +138,8 @@ def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
 
 def views() -> dict[str, exp.Query]:
     scripts = [file.read_text() for file in resources.path("sql").rglob("*.sql")]
-    statements = [each for text in scripts if VIEW.search(text) for each in sqlglot.parse(text, dialect=DIALECT)]
-    return {exp.table_name(each.this): each.expression for each in statements if isinstance(each, exp.Create)}
+    statements = [parsed for script in scripts if VIEW.search(script) for parsed in sqlglot.parse(script, dialect=DIALECT)]
+    return {exp.table_name(view.this): view.expression for view in statements if isinstance(view, exp.Create)}
 
 
 def _query(model: Mapping[str, Any]) -> exp.Expr:
@@ -148,18 +148,18 @@ def _query(model: Mapping[str, Any]) -> exp.Expr:
     except SqlglotError as error:
         raise MetlError(f"The SQL of model {model['name']} cannot be read: {str(error).splitlines()[0]}") from None
     for table in query.find_all(exp.Table):
-        # dbt names the database too. There is only one.
+        # dbt qualifies names with the database, of which there is only one.
         table.set("catalog", None)
     return query
 
 
 def relation_of(model: Mapping[str, Any]) -> str:
-    """Under its schema, or, where dbt makes no relation of it, just the name."""
+    """The qualified name of a model's relation; just the name of an ephemeral one."""
     return f"{model['schema']}.{model['alias']}" if model["relation_name"] else str(model["name"])
 
 
-def _read_by(query: exp.Expr) -> list[exp.Table]:
-    # A name without a schema is a part of the query itself.
+def _tables_of(query: exp.Expr) -> list[exp.Table]:
+    # A name without a schema is a CTE.
     return [table for table in query.find_all(exp.Table) if table.db]
 
 
