@@ -1,8 +1,8 @@
-"""How long `metl compare` takes for 1,000,000 rows, beside a plain `select *` of both sides.
+"""How long `metl compare` takes for 1,000,000 rows, relative to a plain `select *` of both sides.
 
-In turns: all rows are read from both sides with `select *`, and again with COPY, which is the fastest way to read
-them; then they are compared with `metl compare`, from the start of the interpreter on. The ratio is that of each turn,
-their median. Each answer is checked against a comparison of all values in Python.
+Each round reads all rows of both sides with `select *`, then with COPY, which is the fastest way to read them, then
+runs `metl compare` as a process of its own. The ratio is the median of the rounds. Each result is checked against a
+comparison of all values in Python.
 """
 
 import argparse
@@ -45,7 +45,7 @@ from generate_series(1, {}::bigint) as n;
 """
 COLUMNS = ", ".join(TYPES)
 SIDES = ("customer", f"warehouse.person where _source = '{SCHEMA}' and not _deleted")
-#: What is done to the warehouse, one after the other, and how many rows of a million differ then.
+#: Cumulative changes of the warehouse, and how many rows of a million differ after each.
 CASES = {
     "all rows are equal": ("", 0),
     "… --sample 10000": ("", 0),
@@ -58,10 +58,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000, help="default: 1,000,000")
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (default: 3)")
-    given = parser.parse_args()
-    with server() as somewhere, database(somewhere) as warehouse, database(somewhere) as source:
-        fill(source, warehouse, given.rows)
-        console.print(table(source, warehouse, given.rows, given.rounds))
+    arguments = parser.parse_args()
+    with server() as dsn, database(dsn) as warehouse, database(dsn) as source:
+        fill(source, warehouse, arguments.rows)
+        console.print(table(source, warehouse, arguments.rows, arguments.rounds))
 
 
 def fill(source: str, warehouse: str, rows: int) -> None:
@@ -83,7 +83,7 @@ def described(types: dict[str, str]) -> str:
 
 
 def table(source: str, warehouse: str, rows: int, rounds: int) -> Table:
-    shown = Table(
+    result = Table(
         f"{rows:,} rows of {len(TYPES)} columns", "select *", "COPY", "metl compare", "of select *", "of COPY", "MB",
         title="Source and warehouse: seconds",
     )  # fmt: skip
@@ -95,28 +95,28 @@ def table(source: str, warehouse: str, rows: int, rounds: int) -> Table:
                 connection.execute("vacuum full analyze warehouse.person")
         expected = differing * rows // 1_000_000
         sample = ("--sample", "10000") if "--sample" in what else ()
-        assert sample or by_hand(sides) == {"equal": rows - expected, "different": expected}, what
-        found: list[dict[str, Any]] = []
+        assert sample or compare_in_python(sides) == {"equal": rows - expected, "different": expected}, what
+        reports: list[dict[str, Any]] = []
 
-        def compare(found: list[dict[str, Any]] = found, sample: tuple[str, ...] = sample) -> None:
-            found.append(compared(source, warehouse, *sample))
+        def compare(reports: list[dict[str, Any]] = reports, sample: tuple[str, ...] = sample) -> None:
+            reports.append(metl_compare(source, warehouse, *sample))
 
         works: dict[str, Callable[[], object]] = {
             "select": lambda: [drain(dsn, side) for dsn, side in sides.items()],
             "copy": lambda: [copy(dsn, side) for dsn, side in sides.items()],
             "compare": compare,
         }
-        turns = [{name: timed(work) for name, work in works.items()} for _ in range(rounds)]
-        for each in found:
+        times = [{name: timed(work) for name, work in works.items()} for _ in range(rounds)]
+        for each in reports:
             assert each["different"] == expected and each["rows"] == (10_000 if sample else rows), each
-        ratios = (statistics.median(turn["compare"] / turn[name] for turn in turns) for name in ("select", "copy"))
-        shown.add_row(
+        ratios = (statistics.median(each["compare"] / each[name] for each in times) for name in ("select", "copy"))
+        result.add_row(
             what,
-            *(" ".join(f"{turn[name]:.1f}" for turn in turns) for name in works),
+            *(" ".join(f"{each[name]:.1f}" for each in times) for name in works),
             *(f"{ratio:.2f}" for ratio in ratios),
-            str(max(each["memory"] for each in found)),
+            str(max(each["memory"] for each in reports)),
         )
-    return shown
+    return result
 
 
 def drain(dsn: str, side: str) -> int:
@@ -136,30 +136,30 @@ def copy(dsn: str, side: str) -> int:
             return sum(len(chunk) for chunk in out)
 
 
-def by_hand(sides: dict[str, str]) -> dict[str, int]:
+def compare_in_python(sides: dict[str, str]) -> dict[str, int]:
     """All values of all rows, compared in Python."""
     pairs = zip(*(rows_of(dsn, side) for dsn, side in sides.items()), strict=True)
-    found = Counter("equal" if left == right else "different" for left, right in pairs)
-    return {"equal": found["equal"], "different": found["different"]}
+    counts = Counter("equal" if left == right else "different" for left, right in pairs)
+    return {"equal": counts["equal"], "different": counts["different"]}
 
 
-def compared(source: str, warehouse: str, *words: str) -> dict[str, Any]:
-    done, memory = metl(source, warehouse, "compare", "person", "--wait", "0", "--json", *words, codes=(0, 3))
-    [found] = json.loads(done)["schemas"]
-    return {**found, "memory": memory}
+def metl_compare(source: str, warehouse: str, *options: str) -> dict[str, Any]:
+    output, memory = metl(source, warehouse, "compare", "person", "--wait", "0", "--json", *options, codes=(0, 3))
+    [report] = json.loads(output)["schemas"]
+    return {**report, "memory": memory}
 
 
-def metl(source: str, warehouse: str, *words: str, codes: tuple[int, ...] = (0,)) -> tuple[str, int]:
-    """What a command prints, and how many megabytes it took."""
-    given = {"METL_DSN": warehouse, "METL_SOURCE_DSN": source}
+def metl(source: str, warehouse: str, *arguments: str, codes: tuple[int, ...] = (0,)) -> tuple[str, int]:
+    """The output of a command, and its peak memory in megabytes."""
+    environment = {"METL_DSN": warehouse, "METL_SOURCE_DSN": source}
     process = subprocess.Popen(
-        [sys.executable, "-m", "metl", *words], env=os.environ | given, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-m", "metl", *arguments], env=os.environ | environment, stdout=subprocess.PIPE, text=True
     )
     assert process.stdout
-    printed = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    assert os.waitstatus_to_exitcode(status) in codes, printed
-    return printed, used.ru_maxrss // 1000
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    assert os.waitstatus_to_exitcode(status) in codes, output
+    return output, usage.ru_maxrss // 1000
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Where benchmarks happen: a PostgreSQL, and a database of its own for each size."""
+"""The PostgreSQL of a benchmark, and temporary databases on it."""
 
 import contextlib
 import os
@@ -18,9 +18,9 @@ from metl.util import signals
 
 @contextlib.contextmanager
 def server() -> Iterator[str]:
-    """METL_DSN, or a PostgreSQL of our own for the time being."""
-    if given := os.environ.get("METL_DSN"):
-        yield given
+    """The DSN in METL_DSN, or of a temporary PostgreSQL."""
+    if dsn := os.environ.get("METL_DSN"):
+        yield dsn
         return
     with signals.all_interrupt(), tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder, "home"))

@@ -1,8 +1,8 @@
-"""How long `metl import` and `metl export` take for 100,000 lines, beside a plain COPY of the same file.
+"""How long `metl import` and `metl export` take for 100,000 lines, relative to a plain COPY of the same file.
 
-1,000 schemas of 10 versions map all of their 10 attributes to one entity each. There are two files: in one every
-block goes on as the one before, in the other every block is another and has to be stored. They are imported in turns,
-so that each import changes all 10,000 blocks.
+1,000 schemas of 10 versions map all of their 10 attributes to one entity each. There are two files: in one, every
+block is equivalent to that of the version before; in the other, every block differs and has to be stored. They are
+imported alternately, so that each import changes all 10,000 blocks.
 """
 
 import argparse
@@ -24,8 +24,8 @@ from metl.util.terminal import console
 
 LINES = 100_000
 FILES = {
-    "the blocks of each schema are alike": "attribute.position - 1",
-    "every block is another": "(attribute.position - 1 + attribute.version) % 10",
+    "equal blocks in each schema": "attribute.position - 1",
+    "every block differs": "(attribute.position - 1 + attribute.version) % 10",
 }
 FILE = """
 copy (
@@ -48,7 +48,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="how often each file is imported (default: 3)")
     rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as folder, server() as somewhere, database(somewhere) as dsn:
+    with tempfile.TemporaryDirectory() as folder, server() as server_dsn, database(server_dsn) as dsn:
         install(dsn)
         with psycopg.connect(dsn, autocommit=True) as connection:
             load(Matrix(8, connection))
@@ -60,11 +60,12 @@ def main() -> None:
 
 def table(connection: psycopg.Connection, dsn: str, files: dict[str, Path], rounds: int) -> Table:
     seconds: dict[str, list[float]] = {}
+    first = next(iter(files.values()))
 
     def measure(what: str, work: Callable[..., object], *arguments: object) -> None:
         seconds.setdefault(what, []).append(timed(lambda: work(*arguments)))
 
-    exported = next(iter(files.values())).with_name("exported.csv")
+    exported = first.with_name("exported.csv")
     for _ in range(rounds):
         for what, path in files.items():
             connection.execute("drop table if exists plain")
@@ -72,29 +73,25 @@ def table(connection: psycopg.Connection, dsn: str, files: dict[str, Path], roun
             measure("in", copy_in, connection, path)
             measure(f"metl import, {what}", metl, dsn, "import", str(path))
         measure("… again, nothing to change", metl, dsn, "import", str(path))
-        measure("… --dry-run of the other", metl, dsn, "import", "--dry-run", "--json", str(other(files)))
+        measure("… --dry-run of the other", metl, dsn, "import", "--dry-run", "--json", str(first))
         measure("out", copy_out, connection, "copy plain to stdout (format csv, header)", exported)
         measure("metl export", metl, dsn, "export", "--output", str(exported))
         with exported.open() as lines:
             assert sum(1 for _ in lines) == LINES + 1
-    shown = Table(f"{LINES:,} lines", "seconds", "ratio", title="Mappings as CSV")
-    shown.add_row("COPY into a plain table", f"{median(seconds['in']):.2f}", "1.0")
+    result = Table(f"{LINES:,} lines", "seconds", "ratio", title="Mappings as CSV")
+    result.add_row("COPY into a plain table", f"{median(seconds['in']):.2f}", "1.0")
     for what in seconds:
         if what not in ("in", "out", "metl export"):
-            shown.add_row(what, *row(seconds, what, "in"))
-    shown.add_row("COPY of a plain table", f"{median(seconds['out']):.2f}", "1.0")
-    shown.add_row("metl export", *row(seconds, "metl export", "out"))
-    started = [timed(lambda: metl(dsn, "--version")) for _ in range(rounds)]
-    shown.add_row("of that, starting the command", f"{median(started):.2f}", "")
-    return shown
+            result.add_row(what, *row(seconds, what, "in"))
+    result.add_row("COPY of a plain table", f"{median(seconds['out']):.2f}", "1.0")
+    result.add_row("metl export", *row(seconds, "metl export", "out"))
+    startup = [timed(lambda: metl(dsn, "--version")) for _ in range(rounds)]
+    result.add_row("of that, starting the command", f"{median(startup):.2f}", "")
+    return result
 
 
-def other(files: dict[str, Path]) -> Path:
-    return next(iter(files.values()))
-
-
-def row(seconds: dict[str, list[float]], what: str, beside: str) -> tuple[str, str]:
-    return f"{median(seconds[what]):.2f}", f"{median(seconds[what]) / median(seconds[beside]):.1f}"
+def row(seconds: dict[str, list[float]], what: str, baseline: str) -> tuple[str, str]:
+    return f"{median(seconds[what]):.2f}", f"{median(seconds[what]) / median(seconds[baseline]):.1f}"
 
 
 def median(seconds: list[float]) -> float:
@@ -112,9 +109,9 @@ def copy_in(connection: psycopg.Connection, path: Path) -> None:
         rows.write(path.read_bytes())
 
 
-def metl(dsn: str, *words: str) -> None:
-    """As somebody calls it, from the start of the interpreter on."""
-    command = [sys.executable, "-m", "metl", *words]
+def metl(dsn: str, *arguments: str) -> None:
+    """As a process of its own, so that its startup counts."""
+    command = [sys.executable, "-m", "metl", *arguments]
     done = subprocess.run(command, env={**os.environ, "METL_DSN": dsn}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 

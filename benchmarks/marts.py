@@ -1,6 +1,6 @@
-"""What reading the marts costs at the paper's size, 10^8 elements, beside plain tables with the same bytes.
+"""What reading the marts costs at the paper's size, 10^8 elements, relative to plain tables with the same rows.
 
-Read over JDBC by Spark, as the jobs do, and by JDBC alone; mart and plain table in turns.
+Read over JDBC by Spark, as the jobs do, and by JDBC alone; mart and plain table alternately.
 """
 
 import asyncio
@@ -46,13 +46,13 @@ def jdbc(dsn: str) -> dict[str, str]:
 
 
 def with_spark(session: SparkSession, options: dict[str, str]) -> Read:
-    """Every row through Spark and nowhere."""
+    """Reads every row through Spark, to the sink noop."""
     reader = session.read.format("jdbc").options(**options)
     return lambda relation: reader.option("dbtable", relation).load().write.format("noop").mode("overwrite").save()
 
 
 def with_jdbc_alone(session: SparkSession, options: dict[str, str]) -> Read:
-    """Every row into the driver's memory, which is what executeQuery does unless told otherwise."""
+    """Reads every row into the driver's memory, as executeQuery does by default."""
     jvm: Any = session._jvm
     registry = jvm.org.apache.spark.sql.execution.datasources.jdbc.DriverRegistry
     registry.register(options["driver"])
@@ -69,14 +69,14 @@ def with_jdbc_alone(session: SparkSession, options: dict[str, str]) -> Read:
     return read
 
 
-def beside(table: Table, what: str, mart: str, plain: str, reads: dict[str, Read]) -> dict[str, float]:
-    """A row for each way of reading; returns the ratios."""
+def compare(table: Table, what: str, mart: str, plain: str, reads: dict[str, Read]) -> dict[str, float]:
+    """Adds a row for each way of reading; returns the ratios."""
     ratios = {}
     for how, read in reads.items():
         seconds: dict[str, list[float]] = {mart: [], plain: []}
-        for turn, relation in itertools.product(range(-WARM_UP, ROUNDS), (mart, plain)):
+        for number, relation in itertools.product(range(-WARM_UP, ROUNDS), (mart, plain)):
             taken = timed(functools.partial(read, relation))
-            if turn >= 0:
+            if number >= 0:
                 seconds[relation].append(taken)
         of_mart, of_plain = (statistics.median(seconds[relation]) * 1000 for relation in (mart, plain))
         ratios[how] = of_mart / of_plain
@@ -84,8 +84,8 @@ def beside(table: Table, what: str, mart: str, plain: str, reads: dict[str, Read
     return ratios
 
 
-def copied(connection: psycopg.Connection, mart: str) -> str:
-    """A plain table with what the mart says now."""
+def copy_to_table(connection: psycopg.Connection, mart: str) -> str:
+    """A plain table with the rows of the mart."""
     name = f"public.plain_{mart}"
     connection.execute(f"create table {name} as select * from metl_marts.{mart}".encode())  # noqa: S608
     connection.execute(f"vacuum analyze {name}".encode())
@@ -100,7 +100,7 @@ def main() -> None:
         server() as dsn,
         database(dsn) as address,
         psycopg.connect(address, autocommit=True) as connection,
-        contextlib.ExitStack() as at_the_end,
+        contextlib.ExitStack() as stack,
     ):
         install(address)
         matrix = Matrix(PAPER, connection)
@@ -110,29 +110,29 @@ def main() -> None:
         console.print("dbt build", style="dim")
         seconds = timed(lambda: build(Home(Path(folder)), address))
         session = spark.local_session("metl benchmark")
-        at_the_end.callback(session.stop)
+        stack.callback(session.stop)
         options = jdbc(address)
         reads = {"Spark": with_spark(session, options), "JDBC": with_jdbc_alone(session, options)}
 
         console.print("reading", style="dim")
-        dcpm = copied(connection, "dcpm")
-        ratios = beside(table, "dcpm, 10,000 column sets", "metl_marts.dcpm", dcpm, reads)
-        beside(table, "dpm, 88,960 ones", "metl_marts.dpm", copied(connection, "dpm"), reads)
+        dcpm = copy_to_table(connection, "dcpm")
+        ratios = compare(table, "dcpm, 10,000 column sets", "metl_marts.dcpm", dcpm, reads)
+        compare(table, "dpm, 88,960 ones", "metl_marts.dpm", copy_to_table(connection, "dpm"), reads)
         for schema in matrix.schemas[:CHANGED_SCHEMAS]:
-            matrix.ask("select metl.add_schema_version(%s, %s, %s)", schema.next_version("keep", matrix.chance))
-        beside(table, f"dcpm, {CHANGED_SCHEMAS} schemas changed since the build", "metl_marts.dcpm", dcpm, reads)
+            matrix.ask("select metl.add_schema_version(%s, %s, %s)", schema.next_version("keep", matrix.rng))
+        compare(table, f"dcpm, {CHANGED_SCHEMAS} schemas changed since the build", "metl_marts.dcpm", dcpm, reads)
         connection.execute("delete from metl_intermediate.column_sets")
-        beside(table, "dcpm, every schema changed since the build", "metl_marts.dcpm", dcpm, reads)
+        compare(table, "dcpm, every schema changed since the build", "metl_marts.dcpm", dcpm, reads)
 
     console.print(table)
     console.print(f"dbt build: {seconds:.1f} s")
-    verdicts = {
+    checks = {
         f"dcpm by {how} takes {ratio:.2f} times a plain table, at most {LIMIT:.0f}": ratio <= LIMIT
         for how, ratio in ratios.items()
     }
-    verdicts[f"dbt build takes {seconds:.0f} s, at most 60"] = seconds <= 60
-    for words, holds in verdicts.items():
-        console.print(f"[green]holds[/] {words}" if holds else f"[red]fails[/] {words}")
+    checks[f"dbt build takes {seconds:.0f} s, at most 60"] = seconds <= 60
+    for claim, holds in checks.items():
+        console.print(f"[green]holds[/] {claim}" if holds else f"[red]fails[/] {claim}")
 
 
 def build(home: Home, dsn: str) -> None:

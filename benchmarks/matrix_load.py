@@ -21,7 +21,7 @@ ATTRIBUTES = 10
 ENTITIES = 100
 MAPPED = 9
 CHANGED_VERSIONS = 0.05
-#: So many schemas come through the public functions; the rest are copies of what those wrote.
+#: Schemas that are added with the public functions; the others are copies of their rows.
 ORIGINALS = 100
 
 TYPES = ("int64", "string", "decimal", "boolean", "timestamp")
@@ -40,15 +40,15 @@ class Schema:
     def version(self) -> int:
         return self.live[-1] if self.live else 0
 
-    def next_version(self, change: str, chance: random.Random) -> tuple[str, int, str]:
+    def next_version(self, change: str, rng: random.Random) -> tuple[str, int, str]:
         """The arguments that add a version which keeps all attributes, or renames or drops a mapped one."""
         self.live.append(self.version + 1)
         attributes = attributes_of(self.names)
         if change != "keep":
-            place = chance.randrange(MAPPED)
-            attributes[place]["name"] = f"a{place}_{self.version}"
+            index = rng.randrange(MAPPED)
+            attributes[index]["name"] = f"a{index}_{self.version}"
             if change == "rename":
-                attributes[place]["renamed_from"] = self.names[place]
+                attributes[index]["renamed_from"] = self.names[index]
         self.names = [each["name"] for each in attributes]
         return self.name, self.version, json.dumps(attributes)
 
@@ -60,7 +60,7 @@ class Matrix:
     exponent: int
     connection: psycopg.Connection
     schemas: list[Schema] = field(default_factory=list)
-    chance: random.Random = field(default_factory=lambda: random.Random(4))  # noqa: S311
+    rng: random.Random = field(default_factory=lambda: random.Random(4))  # noqa: S311
     figures: dict[str, str] = field(default_factory=dict)
     seconds: dict[str, list[float]] = field(default_factory=dict)
     compaction: float = 0.0
@@ -77,8 +77,8 @@ class Matrix:
         return row[0]
 
     def measure(self, what: str, query: str, arguments: Sequence[object] = (), prepare: bool | None = None) -> None:
-        taken = timed(lambda: self.connection.execute(query.encode(), arguments, prepare=prepare).fetchall())
-        self.seconds.setdefault(what, []).append(taken)
+        duration = timed(lambda: self.connection.execute(query.encode(), arguments, prepare=prepare).fetchall())
+        self.seconds.setdefault(what, []).append(duration)
 
     def median(self, what: str) -> float:
         return statistics.median(self.seconds[what])
@@ -91,15 +91,15 @@ def timed(work: Callable[[], object]) -> float:
 
 
 def attributes_of(names: Iterable[str]) -> Attributes:
-    return [{"name": name, "type": TYPES[place % len(TYPES)]} for place, name in enumerate(names)]
+    return [{"name": name, "type": TYPES[index % len(TYPES)]} for index, name in enumerate(names)]
 
 
 def entity_attributes(count: int = ATTRIBUTES) -> str:
-    return json.dumps(attributes_of(f"c{place}" for place in range(count)))
+    return json.dumps(attributes_of(f"c{index}" for index in range(count)))
 
 
 def mapping(names: Sequence[str], mapped: int = MAPPED) -> str:
-    return json.dumps({f"c{place}": names[place] for place in range(mapped)})
+    return json.dumps({f"c{index}": names[index] for index in range(mapped)})
 
 
 def load(matrix: Matrix) -> None:
@@ -120,34 +120,34 @@ def load_originals(matrix: Matrix) -> None:
     for number in range(ENTITIES):
         matrix.ask("select metl.add_entity_version(%s, 1, %s)", (f"be{number}", entity_attributes()))
     for number in range(ORIGINALS):
-        schema = Schema(f"s{number}", f"be{number % ENTITIES}", [f"a{place}" for place in range(ATTRIBUTES)])
+        schema = Schema(f"s{number}", f"be{number % ENTITIES}", [f"a{index}" for index in range(ATTRIBUTES)])
         matrix.schemas.append(schema)
         add(matrix, schema, "keep")
         matrix.ask("select metl.set_block(%s, 1, %s, 1, %s)", (schema.name, schema.entity, mapping(schema.names)))
         for _ in range(VERSIONS - 1):
-            changes = matrix.chance.random() < CHANGED_VERSIONS
-            add(matrix, schema, matrix.chance.choice(("rename", "drop")) if changes else "keep")
+            changes = matrix.rng.random() < CHANGED_VERSIONS
+            add(matrix, schema, matrix.rng.choice(("rename", "drop")) if changes else "keep")
         if number == ORIGINALS // 10:
-            # What a server that has been up for a minute has done by itself.
+            # As autovacuum would have done by now.
             matrix.connection.execute("analyze")
 
 
 def add(matrix: Matrix, schema: Schema, change: str) -> None:
-    matrix.ask("select metl.add_schema_version(%s, %s, %s)", schema.next_version(change, matrix.chance))
+    matrix.ask("select metl.add_schema_version(%s, %s, %s)", schema.next_version(change, matrix.rng))
 
 
 def load_copies(matrix: Matrix, copies: int) -> None:
     """The same rows again under other ids and names, as the functions would have written them one by one.
 
-    One by one, 10^9 elements would take many minutes; metl.check() says afterwards whether the copies are sound.
+    One by one, 10^9 elements would take many minutes; metl.check() verifies the copies afterwards.
     """
-    reach = {
+    offsets = {
         "states": matrix.ask("select max(state) from metl.state") - ENTITIES,
         "schemas": matrix.ask("select max(schema_id) from metl.schema"),
         "attributes": matrix.ask("select max(attribute_id) from metl.attribute"),
         "blocks": matrix.ask("select max(block_id) from metl.block"),
     }
-    copy = COPY.format(**reach, copies=copies, originals=ORIGINALS, entities=ENTITIES)
+    copy = COPY.format(**offsets, copies=copies, originals=ORIGINALS, entities=ENTITIES)
     with matrix.connection.transaction():
         matrix.connection.execute(copy.encode())
     originals = list(matrix.schemas)
@@ -156,7 +156,7 @@ def load_copies(matrix: Matrix, copies: int) -> None:
         matrix.schemas.append(Schema(f"s{number}", original.entity, list(original.names), list(original.live)))
 
 
-# An id of a copy lies as far above that of its original as all originals reach.
+# The ids of a copy are those of its original plus a multiple of the highest original id.
 COPY = """
 create temporary view copy as select copy from generate_series(1, {copies}) as copy;
 
@@ -179,7 +179,7 @@ select
     name, position, source_type, optional, description, renamed_from
 from metl.attribute_version cross join copy;
 
--- The guards of each statement rest; metl.check() looks at the whole afterwards.
+-- Without the constraint triggers; metl.check() checks the whole matrix afterwards.
 alter table metl.block disable trigger user;
 alter table metl.cell disable trigger user;
 insert into metl.block (block_id, schema_id, version, entity_id, entity_version, since) overriding system value

@@ -1,4 +1,4 @@
-"""How long the local stack takes to come up, beside starting its parts one after the other."""
+"""How long the local stack takes to start, relative to starting its parts sequentially."""
 
 import tempfile
 import time
@@ -29,18 +29,18 @@ def main() -> None:
         try:
             first = timed(lambda: supervisor.up(home, stack, silent))
             supervisor.down(home, stack, silent)
-            together = timed(lambda: supervisor.up(home, stack, silent))
+            concurrent = timed(lambda: supervisor.up(home, stack, silent))
             resident = sum(each.resident_bytes for each in supervisor.status(stack))
             down = timed(lambda: supervisor.down(home, stack, silent))
-            one_by_one = timed(lambda: [supervisor.up(home, parts(home, (part.name,)), silent) for part in stack])
+            sequential = timed(lambda: [supervisor.up(home, parts(home, (part.name,)), silent) for part in stack])
         finally:
             supervisor.down(home, stack, silent)
 
     table = Table("what", "seconds", "ratio")
-    table.add_row("parts started one after the other", f"{one_by_one:.1f}", "1.00")
-    table.add_row("metl up", f"{together:.1f}", f"{together / one_by_one:.2f}")
-    table.add_row("metl up on an empty METL_HOME", f"{first:.1f}", f"{first / one_by_one:.2f}")
-    table.add_row("metl down", f"{down:.1f}", f"{down / one_by_one:.2f}")
+    table.add_row("parts started sequentially", f"{sequential:.1f}", "1.00")
+    table.add_row("metl up", f"{concurrent:.1f}", f"{concurrent / sequential:.2f}")
+    table.add_row("metl up on an empty METL_HOME", f"{first:.1f}", f"{first / sequential:.2f}")
+    table.add_row("metl down", f"{down:.1f}", f"{down / sequential:.2f}")
     console.print(table)
     console.print(f"resident in all: {resident / 10**9:.2f} GB")
 

@@ -1,4 +1,4 @@
-"""How long the registry sync takes, beside doing it by hand: asking each artifact, registering one by one."""
+"""How long the registry sync takes, relative to a naive script: one request per artifact, one call per version."""
 
 import argparse
 import contextlib
@@ -33,14 +33,14 @@ from metl.util.http import Client
 from metl.util.terminal import console
 
 THREADS = 4
-LOOKS = 20
+PASSES = 20
 
 
 class Counting(Client):
-    asked = 0
+    requests = 0
 
     def _send(self, method: str, url: str, body: bytes | None) -> bytes:
-        self.asked += 1
+        self.requests += 1
         return super()._send(method, url, body)
 
 
@@ -60,20 +60,20 @@ def running_stack() -> Iterator[tuple[Home, str, str]]:
 
 
 def fill(registry: str, artifacts: int, versions: int) -> None:
-    """Tables as Debezium registers them, each version with a column more."""
-    own = local()
+    """Tables as Debezium registers them, each version with one more column."""
+    thread = local()
 
     def add(number: int) -> None:
-        if not hasattr(own, "connection"):
-            own.connection = connected(registry)
+        if not hasattr(thread, "connection"):
+            thread.connection = connect(registry)
         for version in range(1, versions + 1):
-            register(own.connection, number, version)
+            register(thread.connection, number, version)
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(add, range(artifacts)))
 
 
-def connected(registry: str) -> HTTPConnection:
+def connect(registry: str) -> HTTPConnection:
     url = urlsplit(registry)
     return HTTPConnection(str(url.hostname), url.port, timeout=300)
 
@@ -87,10 +87,10 @@ def register(connection: HTTPConnection, table: int, version: int) -> None:
         json.dumps({**artifact, "firstVersion": {"content": content}}),
         {"Content-Type": "application/json"},
     )
-    answer = connection.getresponse()
-    said = answer.read()
-    if answer.status != 200:
-        raise SystemExit(f"The registry says {answer.status}: {said!r}")
+    response = connection.getresponse()
+    body = response.read()
+    if response.status != 200:
+        raise SystemExit(f"The registry answers {response.status}: {body!r}")
 
 
 def envelope(table: int, version: int) -> dict[str, Any]:
@@ -105,37 +105,37 @@ def envelope(table: int, version: int) -> dict[str, Any]:
     return {"type": "struct", "optional": False, "name": f"shop.public.t{table}.Envelope", "fields": fields}
 
 
-def synced(postgres: str, registry: str) -> tuple[float, int, int]:
-    """Seconds, requests and events of a pass."""
+def sync(postgres: str, registry: str) -> tuple[float, int, int]:
+    """Seconds, requests and events of one pass."""
     http = Counting(registry)
     events: list[object] = []
     began = time.monotonic()
     with autocommit(postgres) as connection, contextlib.closing(http):
         Sync(Apicurio(http), Books(connection, "apicurio"), (), events.append, lambda _done, _total: None).run()
-    return time.monotonic() - began, http.asked, len(events)
+    return time.monotonic() - began, http.requests, len(events)
 
 
-def asked_one_by_one(registry: str) -> tuple[float, int]:
-    """What a pass without news costs who asks each artifact for its versions, with as many threads as we have."""
+def poll_each_artifact(registry: str) -> tuple[float, int]:
+    """Seconds and requests of a pass without news that lists the versions of each artifact, in concurrent threads."""
     http = Counting(registry)
 
     def artifacts() -> Iterator[str]:
-        seen = 0
+        offset = 0
         while True:
-            page = http.json(*API, "groups", "default", "artifacts", limit=1000, offset=seen)
+            page = http.json(*API, "groups", "default", "artifacts", limit=1000, offset=offset)
             yield from (each["artifactId"] for each in page["artifacts"])
-            seen += len(page["artifacts"])
-            if seen >= page["count"]:
+            offset += len(page["artifacts"])
+            if offset >= page["count"]:
                 return
 
     began = time.monotonic()
     with contextlib.closing(http), ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(lambda each: _versions(http, each), artifacts()))
-    return time.monotonic() - began, http.asked
+    return time.monotonic() - began, http.requests
 
 
-def registered_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple[float, int, int]:
-    """What a short script does: for each version its content, then its attributes into the matrix."""
+def register_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple[float, int, int]:
+    """Seconds, requests and versions of a script that fetches each version and adds it to the matrix."""
     http = Counting(registry)
     done = 0
     began = time.monotonic()
@@ -147,44 +147,44 @@ def registered_one_by_one(postgres: str, registry: str, artifacts: int) -> tuple
                 refs = json.dumps({"global_id": version["globalId"]})
                 connection.execute(
                     "select metl.add_schema_version(%s, %s, %s, %s)",
-                    [f"by_hand.t{number}", int(version["version"]), attributes, refs],
+                    [f"script.t{number}", int(version["version"]), attributes, refs],
                 )
                 done += 1
-    return time.monotonic() - began, http.asked, done
+    return time.monotonic() - began, http.requests, done
 
 
 def _versions(http: Client, artifact: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = http.json(
+    page: dict[str, list[dict[str, Any]]] = http.json(
         *API, "groups", "default", "artifacts", artifact, "versions", limit=1000, orderby="globalId"
-    )["versions"]
-    return found
+    )
+    return page["versions"]
 
 
-def watched(home: Home, registry: str, versions: int) -> list[float]:
-    """Seconds from a new version in the registry to the line that says what Auto-Update did, in order."""
+def watch_latencies(home: Home, registry: str, versions: int) -> list[float]:
+    """Seconds from a new version in the registry to the line that reports its Auto-Update, ascending."""
     environment = {**os.environ, "METL_HOME": str(home.path)}
-    watch = [sys.executable, "-m", "metl", "sync", "--watch"]
-    took = []
-    connection = connected(registry)
-    with subprocess.Popen(watch, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "metl", "sync", "--watch"]
+    latencies = []
+    connection = connect(registry)
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout
         try:
-            for number in range(LOOKS + 1):
+            for number in range(PASSES + 1):
                 register(connection, 0, versions + number + 1)
                 began = time.monotonic()
                 for line in process.stdout:
                     if line.startswith(f"shop.public.t0 {versions + number + 1} came"):
                         break
-                took.append(time.monotonic() - began)
-                # Not always at the same moment between two looks.
+                latencies.append(time.monotonic() - began)
+                # At a varying time between two polls.
                 time.sleep(0.1 * (number % 7))
         finally:
             process.terminate()
-    # The first one waited for the program to start.
-    return sorted(took[1:])
+    # Without the first, which includes the start of the program.
+    return sorted(latencies[1:])
 
 
-def command(home: Home) -> float:
+def sync_command(home: Home) -> float:
     began = time.monotonic()
     environment = {**os.environ, "METL_HOME": str(home.path)}
     subprocess.run([sys.executable, "-m", "metl", "sync"], env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -201,33 +201,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--artifacts", type=int, default=1000)
     parser.add_argument("--versions", type=int, default=10)
-    chosen = parser.parse_args()
-    total = chosen.artifacts * chosen.versions
-    tenth = max(1, chosen.artifacts // 10)
+    arguments = parser.parse_args()
+    total = arguments.artifacts * arguments.versions
+    tenth = max(1, arguments.artifacts // 10)
     with running_stack() as (home, postgres, registry):
-        filling = timed(lambda: fill(registry, chosen.artifacts, chosen.versions))
-        console.print(f"The registry took {filling:.0f} s for {chosen.artifacts:,} x {chosen.versions} versions.")
-        first, first_asked, events = synced(postgres, registry)
+        filling = timed(lambda: fill(registry, arguments.artifacts, arguments.versions))
+        console.print(f"The registry took {filling:.0f} s for {arguments.artifacts:,} x {arguments.versions} versions.")
+        first, first_requests, events = sync(postgres, registry)
         if events != total:
-            raise SystemExit(f"{events} of {total} versions came.")
-        looks = [synced(postgres, registry) for _ in range(LOOKS)]
-        naive, naive_asked = asked_one_by_one(registry)
-        by_hand, by_hand_asked, by_hand_done = registered_one_by_one(postgres, registry, tenth)
-        whole = median(command(home) for _ in range(5))
-        latencies = watched(home, registry, chosen.versions)
+            raise SystemExit(f"{events} of {total} versions were added.")
+        passes = [sync(postgres, registry) for _ in range(PASSES)]
+        naive, naive_requests = poll_each_artifact(registry)
+        script, script_requests, script_versions = register_one_by_one(postgres, registry, tenth)
+        startup = median(sync_command(home) for _ in range(5))
+        latencies = watch_latencies(home, registry, arguments.versions)
 
     table = Table("what", "versions", "requests", "seconds", "versions/s")
-    table.add_row("first sync", f"{total:,}", f"{first_asked:,}", f"{first:.1f}", f"{total / first:,.0f}")
+    table.add_row("first sync", f"{total:,}", f"{first_requests:,}", f"{first:.1f}", f"{total / first:,.0f}")
     table.add_row(
-        *("a script, one by one, of a tenth", f"{by_hand_done:,}", f"{by_hand_asked:,}"),
-        *(f"{by_hand:.1f}", f"{by_hand_done / by_hand:,.0f}"),
+        *("a script, one by one, of a tenth", f"{script_versions:,}", f"{script_requests:,}"),
+        *(f"{script:.1f}", f"{script_versions / script:,.0f}"),
     )
-    # What came in the last seconds before a look is looked at once more.
-    table.add_row("the pass after it", "0", f"{looks[0][1]:,}", f"{looks[0][0]:.3f}", "")
-    quiet = median(seconds for seconds, _, _ in looks)
-    table.add_row("later passes without news: p50", "0", f"{looks[-1][1]:,}", f"{quiet:.3f}", "")
-    table.add_row("… as a command, with its start", "0", f"{looks[-1][1]:,}", f"{whole:.2f}", "")
-    table.add_row("… asking each artifact", "0", f"{naive_asked:,}", f"{naive:.2f}", "")
+    # Lists the versions of the last seconds once more.
+    table.add_row("the pass after it", "0", f"{passes[0][1]:,}", f"{passes[0][0]:.3f}", "")
+    quiet = median(seconds for seconds, _, _ in passes)
+    table.add_row("later passes without news: p50", "0", f"{passes[-1][1]:,}", f"{quiet:.3f}", "")
+    table.add_row("… as a command, with its start", "0", f"{passes[-1][1]:,}", f"{startup:.2f}", "")
+    table.add_row("… asking each artifact", "0", f"{naive_requests:,}", f"{naive:.2f}", "")
     table.add_row("metl sync --watch, to a new version: p50", "1", "", f"{median(latencies):.2f}", "")
     table.add_row("… the slowest", "1", "", f"{latencies[-1]:.2f}", "")
     console.print(table)
