@@ -1,9 +1,9 @@
-"""The matrix that the mapper is measured with."""
+"""The matrix with which the mapper is measured, and the cost of broadcasting it."""
 
 import json
 
 import psycopg
-from contestants import DURATION, Stack
+from systems import DURATION, Stack
 from traffic import TOPIC
 
 from metl.marts import dbt
@@ -14,14 +14,14 @@ ENTITIES = {"person": PERSON, "place": PLACE}
 
 
 def fill(stack: Stack, versions: int) -> None:
-    """Ten versions for each schema; the one that has traffic is the first."""
+    """Ten versions for each schema; only the first schema has traffic."""
     attributes = _attributes(*dict.fromkeys((*PERSON.values(), *PLACE.values())))
     with psycopg.connect(stack.postgres, autocommit=True) as connection:
-        [(present,)] = connection.execute("select count(*) from metl.schema_versions").fetchall()
-        if present == 0:
+        [(existing,)] = connection.execute("select count(*) from metl.schema_versions").fetchall()
+        if existing == 0:
             for entity, mapping in ENTITIES.items():
                 connection.execute("select metl.add_entity_version(%s, 1, %s)", [entity, _attributes(*mapping)])
-        for number in range(present, versions):
+        for number in range(existing, versions):
             schema = TOPIC if number < 10 else f"service{number // 10}.public.table"
             version = number % 10 + 1
             refs = json.dumps({"global_id": [str(number + 1)]})
@@ -44,8 +44,10 @@ def change_state(dsn: str) -> None:
 
 
 def refresh(dsn: str) -> tuple[float, float]:
-    """Of the last batch: kilobytes of the matrix, and seconds that it took beyond its duration, with all that is
-    between two batches: commit, planning, reading and broadcasting the matrix."""
+    """Of the last batch: kilobytes of the matrix, and seconds beyond its duration.
+
+    Those go to commit, planning, reading and broadcasting the matrix.
+    """
     with psycopg.connect(dsn) as connection:
         [(kilobytes, seconds)] = connection.execute(
             """

@@ -1,4 +1,4 @@
-"""The rival that maps nothing: Spark in real-time mode, with the mapper's own settings, from topic to topic."""
+"""A baseline: Spark in real-time mode with the mapper's settings, copying a topic."""
 
 import sys
 import time
@@ -10,7 +10,7 @@ from metl_spark.runtime.settings import Settings
 
 
 def main(brokers: str, source: str, target: str, checkpoint: str, duration: str, boundaries: str) -> None:
-    """Writes to a file when each batch ended, in seconds since 1970."""
+    """Appends the end time of each batch to the file `boundaries`, in seconds since 1970."""
     settings = Settings(
         topics=source, job="copy", checkpoint=checkpoint, brokers=brokers, duration=float(duration), prefix="entity."
     )

@@ -1,4 +1,4 @@
-"""The rival that does nothing: a loop that reads a message and writes it again."""
+"""A baseline: a loop that reads each message and writes it to another topic."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Steady traffic of Debezium messages, and how long each took to come out at the other end."""
+"""Steady traffic of Debezium messages, and their end-to-end latency."""
 
 import re
 import threading
@@ -16,7 +16,7 @@ SENT = re.compile(rb'"sent": ?(\d+)')
 
 
 def message(number: int, global_id: int) -> bytes:
-    """About 330 bytes; `sent` is when, in nanoseconds."""
+    """About 330 bytes; `sent` is the time in nanoseconds."""
     return (
         f'{{"schemaId":{global_id},"payload":{{"before":null,"after":{{"id":{number},"name":"customer {number}",'
         f'"email":"c{number}@example.com","city":"Berlin","street":null,"zip":"10115","balance":"12.50",'
@@ -27,16 +27,16 @@ def message(number: int, global_id: int) -> bytes:
 
 def make_topics(kafka: str, *topics: str) -> None:
     admin = AdminClient({"bootstrap.servers": kafka})
-    for made in admin.create_topics([NewTopic(topic, 1) for topic in topics]).values():
-        made.result()
+    for future in admin.create_topics([NewTopic(topic, 1) for topic in topics]).values():
+        future.result()
 
 
 def produce(kafka: str, topic: str, rate: int, seconds: float, global_ids: int = 1) -> None:
-    """At an even pace."""
+    """At an even rate."""
     producer = Producer({"bootstrap.servers": kafka, "linger.ms": 0, "queue.buffering.max.messages": 1_000_000})
     number, began = 0, time.monotonic()
-    while (passed := time.monotonic() - began) < seconds:
-        due = int(passed * rate)
+    while (elapsed := time.monotonic() - began) < seconds:
+        due = int(elapsed * rate)
         while number < due:
             producer.produce(topic, message(number, 1 + number % global_ids), key=f'{{"id":{number}}}')
             number += 1
@@ -53,9 +53,9 @@ class Arrival:
 
 @contextmanager
 def meter(kafka: str, topic: str) -> Iterator[list[Arrival]]:
-    """Arrivals at a topic, as they come, for as long as this is open."""
-    found: list[Arrival] = []
-    done = threading.Event()
+    """Collects arrivals at a topic in the background."""
+    arrivals: list[Arrival] = []
+    stop = threading.Event()
 
     def listen() -> None:
         consumer = Consumer(
@@ -63,20 +63,20 @@ def meter(kafka: str, topic: str) -> Iterator[list[Arrival]]:
         )
         _, end = consumer.get_watermark_offsets(TopicPartition(topic, 0), timeout=30)
         consumer.assign([TopicPartition(topic, 0, end)])
-        while not done.is_set():
-            # One at a time: asked for more, it would wait for them.
+        while not stop.is_set():
+            # One at a time: consume() would wait for a full batch, which adds latency.
             record = consumer.poll(0.05)
             if record is not None and record.error() is None and (sent := SENT.search(record.value() or b"")):
                 at = int(sent[1])
-                found.append(Arrival(at / 1e9, (time.time_ns() - at) / 1e6))
+                arrivals.append(Arrival(at / 1e9, (time.time_ns() - at) / 1e6))
         consumer.close()
 
     thread = threading.Thread(target=listen)
     thread.start()
     try:
-        yield found
+        yield arrivals
     finally:
-        done.set()
+        stop.set()
         thread.join()
 
 

@@ -33,8 +33,8 @@ def message(number: int) -> bytes:
 
 def make_topics(kafka: str, *topics: str) -> None:
     admin = AdminClient({"bootstrap.servers": kafka})
-    for made in admin.create_topics([NewTopic(topic, PARTITIONS) for topic in topics]).values():
-        made.result()
+    for future in admin.create_topics([NewTopic(topic, PARTITIONS) for topic in topics]).values():
+        future.result()
 
 
 def fill_topic(kafka: str, count: int) -> None:
@@ -67,8 +67,7 @@ def fill_matrix(dsn: str, home: Home) -> None:
         raise SystemExit(done.stdout)
 
 
-def records(kafka: str, topic: str) -> int:
-    """How many there are in a topic."""
+def count_records(kafka: str, topic: str) -> int:
     consumer = Consumer({"bootstrap.servers": kafka, "group.id": "count"})
     try:
         ends = (consumer.get_watermark_offsets(TopicPartition(topic, n), timeout=30)[1] for n in range(PARTITIONS))

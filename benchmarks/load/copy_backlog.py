@@ -1,9 +1,9 @@
-"""The rival that maps nothing: Spark from topic to topic."""
+"""A baseline: Spark copying a topic."""
 
 import sys
 
 from backlog import TOPIC
-from rivals import run
+from baseline import run
 
 
 def main(brokers: str, checkpoint: str, target: str) -> None:

@@ -1,11 +1,11 @@
-"""The rival that somebody writes by hand: the same records, of one topic, its columns and versions in the code."""
+"""A baseline: a hand-written Spark job that makes the same records, with one topic's columns in its code."""
 
 import sys
 
 from backlog import PERSON, PLACE, TOPIC
+from baseline import run
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
-from rivals import run
 
 ROW = "struct<id:bigint,name:string,email:string,city:string,street:string,zip:string,balance:string,seen:bigint>"
 SOURCE = "struct<version:string,connector:string,name:string,`table`:string,lsn:bigint>"

@@ -1,4 +1,4 @@
-"""METL's own commands, with the seconds from the beginning of the first batch to the end of the last."""
+"""Runs a METL command, then prints the seconds from the beginning of its first batch to the end of the last."""
 
 import json
 import sys
@@ -14,8 +14,8 @@ where job = (select job from metl.job_batches order by ended_at desc limit 1)
 """
 
 
-def main(command: str, *words: str) -> None:
-    metl.main([command, *words], standalone_mode=False)
+def main(command: str, *arguments: str) -> None:
+    metl.main([command, *arguments], standalone_mode=False)
     with psycopg.connect(address()) as connection:
         [(seconds,)] = connection.execute(SECONDS).fetchall()
     sys.stdout.write(json.dumps({"seconds": seconds}) + "\n")

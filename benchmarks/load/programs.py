@@ -1,4 +1,4 @@
-"""Programs that are measured, each by itself, and the servers that they need."""
+"""Runs the measured programs one at a time, on a stack of their own."""
 
 import contextlib
 import json
@@ -32,9 +32,9 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Taken:
+class Measurement:
     seconds: float
-    #: Of all processors, in seconds, with Spark's start: other work on the machine does not change it much.
+    #: CPU seconds including Spark's start; other load on the machine changes it little.
     cpu: float
 
 
@@ -53,43 +53,43 @@ def running_stack() -> Iterator[Stack]:
                 supervisor.down(home, started, lambda _part, _text: None)
 
 
-def measure(stack: Stack, *words: str | Path) -> Taken:
-    """The last line that it prints has the seconds of its work."""
-    # What others have written is not for this one to wait for.
+def measure(stack: Stack, *arguments: str | Path) -> Measurement:
+    """Runs a Python program whose last line of output has the seconds of its work."""
+    # So that it does not wait for the writes of programs before it.
     os.sync()
     environment = {**os.environ, "METL_HOME": str(stack.home.path), "METL_KAFKA": stack.kafka}
     with (
         tempfile.TemporaryFile() as log,
-        subprocess.Popen([sys.executable, *words], env=environment, stdout=subprocess.PIPE, stderr=log) as process,
-        _clock(process.pid) as used,
+        subprocess.Popen([sys.executable, *arguments], env=environment, stdout=subprocess.PIPE, stderr=log) as process,
+        _cpu_times(process.pid) as cpu_times,
     ):
         assert process.stdout is not None
-        said = process.stdout.read().decode()
+        output = process.stdout.read().decode()
         if process.wait():
             log.seek(0)
-            raise SystemExit(f"{words[0]} failed: {said}{log.read().decode()[-2000:]}")
-    return Taken(json.loads(said.splitlines()[-1])["seconds"], sum(used.values()))
+            raise SystemExit(f"{arguments[0]} failed: {output}{log.read().decode()[-2000:]}")
+    return Measurement(json.loads(output.splitlines()[-1])["seconds"], sum(cpu_times.values()))
 
 
 @contextlib.contextmanager
-def _clock(pid: int) -> Iterator[dict[int, float]]:
-    """Seconds of processors that a process and all that it started have used, by process."""
-    used: dict[int, float] = {}
-    over = threading.Event()
+def _cpu_times(pid: int) -> Iterator[dict[int, float]]:
+    """CPU seconds of a process and its descendants by process id, sampled while they run."""
+    cpu_times: dict[int, float] = {}
+    stop = threading.Event()
 
-    def look() -> None:
-        while not over.wait(0.2):
+    def sample() -> None:
+        while not stop.wait(0.2):
             with contextlib.suppress(psutil.Error):
                 parent = psutil.Process(pid)
                 for each in [parent, *parent.children(recursive=True)]:
                     with contextlib.suppress(psutil.Error):
                         times = each.cpu_times()
-                        used[each.pid] = times.user + times.system
+                        cpu_times[each.pid] = times.user + times.system
 
-    thread = threading.Thread(target=look)
+    thread = threading.Thread(target=sample)
     thread.start()
     try:
-        yield used
+        yield cpu_times
     finally:
-        over.set()
+        stop.set()
         thread.join()

@@ -1,4 +1,4 @@
-"""Entities into tables, beside COPY of the very same rows into tables with the same index."""
+"""Throughput of `metl warehouse`, relative to COPY of the same rows into tables with the same index."""
 
 import io
 import os
@@ -15,15 +15,15 @@ ROUNDS = 2
 
 
 def tables(stack: Stack, count: int) -> None:
-    """In turns, since a server that has just been made is slower; the better time of each counts."""
+    """In alternate rounds, since a new server is slower; the best round counts."""
     rows = count * len(ENTITIES)
     merged, copied = zip(*(_round(stack, number) for number in range(ROUNDS)), strict=True)
     best = min(copied)
-    shown = Table("into PostgreSQL", "seconds", "rows/s", "share of COPY", title=f"{rows:,} records of two entities")
+    result = Table("into PostgreSQL", "seconds", "rows/s", "share of COPY", title=f"{rows:,} records of two entities")
     for name, seconds in (("plain COPY of the same rows", copied), ("metl warehouse", merged)):
-        taken = " ".join(f"{one:.1f}" for one in seconds)
-        shown.add_row(name, taken, f"{rows / min(seconds):,.0f}", f"{best / min(seconds):.2f}")
-    console.print(shown)
+        rounds = " ".join(f"{each:.1f}" for each in seconds)
+        result.add_row(name, rounds, f"{rows / min(seconds):,.0f}", f"{best / min(seconds):.2f}")
+    console.print(result)
 
 
 def _round(stack: Stack, number: int) -> tuple[float, float]:
@@ -33,13 +33,13 @@ def _round(stack: Stack, number: int) -> tuple[float, float]:
             connection.execute(f"truncate warehouse.{entity}".encode())
             connection.execute(f"drop table plain_{entity}".encode())
         job = f"warehouse{number}"
-        words = ("warehouse", "--available-now", "--job", job, "--checkpoint", stack.folder(job))
-        merged = measure(stack, HERE / "metl_load.py", *words).seconds
+        arguments = ("warehouse", "--available-now", "--job", job, "--checkpoint", stack.folder(job))
+        merged = measure(stack, HERE / "metl_load.py", *arguments).seconds
         return merged, sum(_copy(connection, entity) for entity in ENTITIES)
 
 
 def _copy(connection: psycopg.Connection, entity: str) -> float:
-    """Seconds that it takes into an empty table that has the warehouse's columns and index."""
+    """Seconds of COPY into an empty table with the warehouse's columns and index."""
     rows = io.BytesIO()
     with connection.cursor().copy(f"copy warehouse.{entity} to stdout".encode()) as out:
         for chunk in out:

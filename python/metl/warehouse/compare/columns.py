@@ -1,5 +1,6 @@
 """Which columns of a warehouse table can be compared with those that `metl sql` selects."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -82,7 +83,7 @@ def comparable_columns(
     return columns, not_compared
 
 
-def _types_of(connection: psycopg.Connection, values: list[sql.Composable], table: str) -> list[str]:
+def _types_of(connection: psycopg.Connection, values: Sequence[sql.Composable], table: str) -> list[str]:
     """The types of some expressions; the outer join gives a row even if the table has none."""
     types = (sql.SQL("pg_typeof({})::text").format(value) for value in values)
     query = sql.SQL("select {} from (select) as one_row left join {} on false").format(

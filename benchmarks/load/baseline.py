@@ -1,4 +1,4 @@
-"""How the rivals run: one query to the end of the backlog, on two cores, with Spark's own settings."""
+"""Runs a Spark baseline: one query to the end of the backlog, on two cores, with default settings."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ def run(
     brokers: str, checkpoint: str, records: Callable[[DataFrame], DataFrame], source: str, target: str | None = None
 ) -> None:
     """Prints the seconds from the beginning of the first batch to the end of the last."""
-    spark = local_session("rival", cores=CORES)
+    spark = local_session("baseline", cores=CORES)
     messages = (
         spark.readStream.format("kafka")
         .option("kafka.bootstrap.servers", brokers)

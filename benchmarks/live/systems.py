@@ -1,4 +1,4 @@
-"""Who is measured, each as a process of its own: an echo loop, Spark copying, the mapper."""
+"""The systems under test, each a process of its own: an echo loop, Spark copying, the mapper."""
 
 import contextlib
 import json
@@ -49,16 +49,16 @@ def running_stack() -> Iterator[Stack]:
 
 
 @dataclass
-class Contestant:
+class System:
     name: str
     stack: Stack
     source: str
     target: str
-    #: When its batches ended, in seconds since 1970.
+    #: The end times of its batches, in seconds since 1970.
     boundaries: Callable[[], list[float]] = list
 
     def catch_up(self) -> float:
-        """Seconds until all that was sent has come through, each message once in its target."""
+        """Waits until its target has every message of its source; returns the seconds."""
         began = time.monotonic()
         while end_offset(self.stack.kafka, self.target) < end_offset(self.stack.kafka, self.source):
             if time.monotonic() - began > TIMEOUT:
@@ -68,16 +68,16 @@ class Contestant:
 
 
 @contextlib.contextmanager
-def _program(home: Home, *words: str | Path) -> Iterator[None]:
-    """Runs beside us, and is ended unless it was told to stop before; one that fails is told of."""
+def _program(home: Home, *command: str | Path) -> Iterator[None]:
+    """Runs in the background and is killed at the end. Raises if it has failed before."""
     environment = {**os.environ, "METL_HOME": str(home.path)}
     with tempfile.TemporaryFile() as log:
-        process = subprocess.Popen(words, env=environment, stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         try:
             yield
             if process.poll():
                 log.seek(0)
-                raise SystemExit(f"{words[1]} ended: {log.read().decode()[-2000:]}")
+                raise SystemExit(f"{command[1]} ended: {log.read().decode()[-2000:]}")
         finally:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
@@ -85,46 +85,46 @@ def _program(home: Home, *words: str | Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def echo(stack: Stack) -> Iterator[Contestant]:
+def echo(stack: Stack) -> Iterator[System]:
     make_topics(stack.kafka, "echo.in", "echo.out")
     with _program(stack.home, sys.executable, HERE / "echo.py", stack.kafka, "echo.in", "echo.out"):
-        yield Contestant("echo loop", stack, "echo.in", "echo.out")
+        yield System("echo loop", stack, "echo.in", "echo.out")
 
 
 @contextlib.contextmanager
-def copy(stack: Stack) -> Iterator[Contestant]:
+def copy(stack: Stack) -> Iterator[System]:
     make_topics(stack.kafka, "copy.in", "copy.out")
     checkpoint, progress = (Path(tempfile.mkdtemp(dir=stack.home.path), name) for name in ("checkpoint", "progress"))
-    words = (stack.kafka, "copy.in", "copy.out", checkpoint, str(DURATION), progress)
+    arguments = (stack.kafka, "copy.in", "copy.out", checkpoint, str(DURATION), progress)
 
     def boundaries() -> list[float]:
         return [json.loads(line) for line in progress.read_text().splitlines()]
 
-    with _program(stack.home, sys.executable, HERE / "copy_stream.py", *words):
-        yield Contestant("Spark copy", stack, "copy.in", "copy.out", boundaries)
+    with _program(stack.home, sys.executable, HERE / "copy_stream.py", *arguments):
+        yield System("Spark copy", stack, "copy.in", "copy.out", boundaries)
 
 
 @contextlib.contextmanager
-def mapper(stack: Stack) -> Iterator[Contestant]:
-    """It goes on from where the one before it was."""
+def mapper(stack: Stack) -> Iterator[System]:
+    """Continues from the checkpoint of the run before."""
     checkpoint = stack.home.path / "checkpoint"
-    words = ("--topics", TOPIC, "--checkpoint", checkpoint, "--duration", str(DURATION))
+    options = ("--topics", TOPIC, "--checkpoint", checkpoint, "--duration", str(DURATION))
 
     def boundaries() -> list[float]:
         with psycopg.connect(stack.postgres) as connection:
             rows = connection.execute("select extract(epoch from ended_at)::float8 from metl.job_batches").fetchall()
         return [at for (at,) in rows]
 
-    one = Contestant("mapper", stack, TOPIC, "cdm.person", boundaries)
-    with _program(stack.home, METL, "map", *words):
-        yield one
-        one.catch_up()
+    system = System("mapper", stack, TOPIC, "cdm.person", boundaries)
+    with _program(stack.home, METL, "map", *options):
+        yield system
+        system.catch_up()
         subprocess.run([METL, "jobs", "stop", "map"], env={**os.environ, "METL_HOME": str(stack.home.path)}, check=True)
         _await_stop(stack)
 
 
 def _await_stop(stack: Stack) -> None:
-    """After its batch, so that nothing is sent twice by the next one."""
+    """It stops after its batch, so that the next run sends nothing twice."""
     end = time.monotonic() + DURATION + 30
     with psycopg.connect(stack.postgres, autocommit=True) as connection:
         while connection.execute("select running from metl.jobs").fetchall() != [(False,)]:
