@@ -65,9 +65,9 @@ class World:
         assert done.exit_code == code, done.output
         report = json.loads(done.stdout)
         assert report["differs"] == (code == 3)
-        [found] = report["schemas"]
-        assert found["rows"] == sum(found[kind] for kind in KINDS)
-        return found  # type: ignore[no-any-return]
+        [comparison] = report["schemas"]
+        assert comparison["rows"] == sum(comparison[kind] for kind in KINDS)
+        return comparison  # type: ignore[no-any-return]
 
     def send(self, number: int, after: dict[str, Any], offset: int = 1, *unavailable: str) -> int:
         """A record about a row; how many were rejected."""

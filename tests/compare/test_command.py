@@ -13,10 +13,10 @@ from tests.matrix.roles import member
 def test_people_see_counts_columns_and_examples(world: World) -> None:
     done = world.metl("compare", "person", "--wait", "0")
     assert done.exit_code == 0
-    head, row, said = done.stdout.splitlines()
+    head, row, verdict = done.stdout.splitlines()
     assert head.split() == ["schema", "rows", "equal", "missing", "extra", "different", "rejected", "in", "flight"]
     assert row.split() == [SCHEMA, "1,000", "1,000", "0", "0", "0", "0", "0"]
-    assert said == "Source and warehouse do not differ."
+    assert verdict == "Source and warehouse do not differ."
     sampled = world.metl("compare", "person", "--wait", "0", "--sample", "10").stdout
     assert sampled.endswith("No difference in the sample of 10 rows. Other rows were not compared.\n")
     assert world.metl("compare", "person", "--wait", "0", "--sample", "1001").stdout == done.stdout, "all of them"
@@ -31,7 +31,7 @@ def test_people_see_counts_columns_and_examples(world: World) -> None:
     assert done.stdout.splitlines()[-1] == "Source and warehouse differ."
 
 
-#: What is done to the source before, and what is said then.
+#: A change of the source, the arguments, the exit code and a part of the message.
 BAD = [
     ("", ["persn"], 2, "There is no entity 'persn'. Did you mean 'person'?"),
     ("", ["person", "--schema", "shop.public.custom"], 2, "There is no schema 'shop.public.custom'"),
@@ -80,8 +80,8 @@ def test_several_schemas(world: World) -> None:
     world.source.execute("insert into people values (1), (2)")
     done = world.metl("compare", "person", "--wait", "0", "--json")
     assert done.exit_code == 3
-    found = {each["schema"]: (each["equal"], each["missing"]) for each in json.loads(done.stdout)["schemas"]}
-    assert found == {other: (0, 2), SCHEMA: (1000, 0)}
+    comparison = {each["schema"]: (each["equal"], each["missing"]) for each in json.loads(done.stdout)["schemas"]}
+    assert comparison == {other: (0, 2), SCHEMA: (1000, 0)}
 
 
 def test_an_entity_that_was_elevated(world: World) -> None:
@@ -91,7 +91,7 @@ def test_an_entity_that_was_elevated(world: World) -> None:
     assert done.exit_code == 1 and "does not have version 2 of 'person' yet: it lacks fresh" in done.stderr
 
 
-def test_what_sql_may_round_or_has_no_form_for_is_left_out_and_told(world: World) -> None:
+def test_columns_that_sql_may_round_or_cannot_cast_are_reported_as_not_compared(world: World) -> None:
     types = {"id": "int32", "amount": "decimal", "tags": "array"}
     world.warehouse.execute("select metl.add_schema_version('shop.public.item', 1, %s)", [described(types)])
     entity = {"number": "integer", "whole": "integer", "tags": "array"}
@@ -117,8 +117,8 @@ def test_a_reader_and_somebody_who_may_only_select(world: World) -> None:
             there = make_conninfo(world.source_dsn, user=name, password=reader.info.password)
             world.source.execute("update customer set name = 'other' where id = 7")
             world.warehouse.execute("delete from warehouse.person where number = 8")
-            found = world.compare(wait="0.1", code=3, METL_DSN=here, METL_SOURCE_DSN=there)
-            assert (found["missing"], found["different"], found["equal"]) == (1, 1, 998)
+            comparison = world.compare(wait="0.1", code=3, METL_DSN=here, METL_SOURCE_DSN=there)
+            assert (comparison["missing"], comparison["different"], comparison["equal"]) == (1, 1, 998)
         finally:
             owner.execute(f"revoke select on customer from {name}".encode())
         done = world.metl("compare", "person", METL_DSN=here, METL_SOURCE_DSN=there)
@@ -131,6 +131,6 @@ def test_a_hundred_thousand_rows_take_a_moment(world: World) -> None:
     world.source.execute("update customer set name = 'other' where id % 1000 = 1")
     world.source.execute("vacuum analyze customer")
     began = time.monotonic()
-    found = world.compare(code=3)
-    assert (found["rows"], found["different"], found["equal"]) == (100_000, 100, 99_900)
+    comparison = world.compare(code=3)
+    assert (comparison["rows"], comparison["different"], comparison["equal"]) == (100_000, 100, 99_900)
     assert time.monotonic() - began < 10

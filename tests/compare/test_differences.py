@@ -8,15 +8,15 @@ from psycopg import sql
 from tests.compare.conftest import KINDS, SCHEMA, World, described
 
 
-def counts(found: dict[str, object]) -> dict[str, object]:
-    return {kind: found[kind] for kind in KINDS if found[kind]}
+def counts(comparison: dict[str, object]) -> dict[str, object]:
+    return {kind: comparison[kind] for kind in KINDS if comparison[kind]}
 
 
 def test_equal(world: World) -> None:
-    found = world.compare()
-    assert counts(found) == {"equal": 1000}
-    assert (found["schema"], found["version"], found["topic"]) == (SCHEMA, 2, SCHEMA)
-    assert (found["columns"], found["keys"], found["not_compared"]) == ({}, {}, {})
+    comparison = world.compare()
+    assert counts(comparison) == {"equal": 1000}
+    assert (comparison["schema"], comparison["version"], comparison["topic"]) == (SCHEMA, 2, SCHEMA)
+    assert (comparison["columns"], comparison["keys"], comparison["not_compared"]) == ({}, {}, {})
 
 
 def test_missing_extra_and_different(world: World) -> None:
@@ -26,12 +26,12 @@ def test_missing_extra_and_different(world: World) -> None:
     world.source.execute("delete from customer where id between 10 and 12")
     world.source.execute("update customer set name = 'other', mail = null where id in (20, 22)")
     world.warehouse.execute("update warehouse.person set mail = '' where number = 31")
-    found = world.compare("--examples", "2", code=3)
-    assert counts(found) == {"equal": 991, "missing": 3, "extra": 3, "different": 3}
-    assert sorted(found["keys"]) == ["different", "extra", "missing"]
-    assert all(len(keys) == 2 for keys in found["keys"].values())
-    assert all(10 <= key["id"] <= 12 for key in found["keys"]["extra"])
-    columns = found["columns"]
+    comparison = world.compare("--examples", "2", code=3)
+    assert counts(comparison) == {"equal": 991, "missing": 3, "extra": 3, "different": 3}
+    assert sorted(comparison["keys"]) == ["different", "extra", "missing"]
+    assert all(len(keys) == 2 for keys in comparison["keys"].values())
+    assert all(10 <= key["id"] <= 12 for key in comparison["keys"]["extra"])
+    columns = comparison["columns"]
     assert {name: column["different"] for name, column in columns.items()} == {"name": 2, "mail": 3}
     examples = sorted(columns["name"]["examples"], key=lambda each: each["key"]["id"])
     assert examples == [
@@ -59,8 +59,12 @@ def test_values_are_equal_where_postgresql_says_so(world: World) -> None:
     # The next number that a double can be.
     world.source.execute("update customer set score = 0.1 where id = 4")
     world.warehouse.execute(set_to + "score = 0.10000000000000002 where number = 4")
-    found = world.compare(code=3)
-    assert {name: each["different"] for name, each in found["columns"].items()} == {"doc": 1, "score": 2, "since": 1}
+    comparison = world.compare(code=3)
+    assert {name: each["different"] for name, each in comparison["columns"].items()} == {
+        "doc": 1,
+        "score": 2,
+        "since": 1,
+    }
 
 
 def test_values_that_change_places_are_found(world: World) -> None:
@@ -78,10 +82,10 @@ def test_rejected_records(world: World) -> None:
     assert world.send(6, after | {"number": 6}, 12) == 1
     assert world.send(6, {"number": 6, "name": "row 6", "credit": "2"}, 13) == 0
     assert world.send(2000, after | {"number": 2000}, 14) == 1
-    found = world.compare(code=3)
-    assert counts(found) == {"equal": 997, "different": 2, "rejected": 2}
-    assert sorted(found["keys"]["rejected"], key=str) == [{"id": 2000}, {"id": 5}]
-    assert found["rejections"] == {'invalid input syntax for type numeric: "one"': 2}
+    comparison = world.compare(code=3)
+    assert counts(comparison) == {"equal": 997, "different": 2, "rejected": 2}
+    assert sorted(comparison["keys"]["rejected"], key=str) == [{"id": 2000}, {"id": 5}]
+    assert comparison["rejections"] == {'invalid input syntax for type numeric: "one"': 2}
 
 
 def test_values_that_no_message_brought(world: World) -> None:
@@ -93,11 +97,11 @@ def test_values_that_no_message_brought(world: World) -> None:
         "doc": json.dumps(row["doc"]),
     }
     assert world.send(8, {name: value for name, value in after.items() if value is not None}, 10, "name") == 0
-    found = world.compare(code=3)
-    assert counts(found) == {"equal": 999, "different": 1}
-    [example] = found["columns"]["name"]["examples"]
+    comparison = world.compare(code=3)
+    assert counts(comparison) == {"equal": 999, "different": 1}
+    [example] = comparison["columns"]["name"]["examples"]
     assert example == {"key": {"id": 8}, "source": "long", "warehouse": "row 8", "brought": False}
-    assert found["columns"]["name"]["not_brought"] == 1
+    assert comparison["columns"]["name"]["not_brought"] == 1
 
 
 def test_what_the_newest_version_does_not_feed_is_no_difference(world: World) -> None:
@@ -141,9 +145,9 @@ def test_more_rows_than_are_remembered(world: World, monkeypatch: pytest.MonkeyP
     world.warehouse.execute("delete from warehouse.person where number <= 200")
     world.source.execute("delete from customer where id > 900")
     world.source.execute("update customer set name = 'other' where id between 301 and 500")
-    found = world.compare(wait="60", code=3)
-    assert counts(found) == {"equal": 500, "missing": 200, "extra": 100, "different": 200}
-    assert found["looked_at_once"] and found["columns"]["name"]["different"] == 200
+    comparison = world.compare(wait="60", code=3)
+    assert counts(comparison) == {"equal": 500, "missing": 200, "extra": 100, "different": 200}
+    assert comparison["looked_at_once"] and comparison["columns"]["name"]["different"] == 200
 
 
 def test_awkward_names_and_composite_keys(world: World) -> None:
@@ -175,8 +179,8 @@ def test_awkward_names_and_composite_keys(world: World) -> None:
     )
     done = world.metl("compare", *words, "--json", "--wait", "0.1")
     assert done.exit_code == 3, done.output
-    [found] = json.loads(done.stdout)["schemas"]
-    [example] = found["columns"]["size % 'x'"]["examples"]
+    [comparison] = json.loads(done.stdout)["schemas"]
+    [example] = comparison["columns"]["size % 'x'"]["examples"]
     assert example["key"] == {"k 1": 3, "kéy": "ä%3"}
     assert (example["source"][-4:], example["warehouse"][-3:]) == ("xx3y", "xx3")
     shown = world.metl("compare", *words, "--wait", "0")
@@ -203,6 +207,6 @@ def test_rows_are_found_by_keys_of_many_types(world: World) -> None:
     assert done.exit_code == 0, done.output
     world.source.execute("update keyed set x = 'here'")
     done = world.metl("compare", "keyed", "--wait", "0.1", "--json")
-    [found] = json.loads(done.stdout)["schemas"]
-    assert counts(found) == {"different": 2}
-    assert [each["source"] for each in found["columns"]["x"]["examples"]] == ["here", "here"]
+    [comparison] = json.loads(done.stdout)["schemas"]
+    assert counts(comparison) == {"different": 2}
+    assert [each["source"] for each in comparison["columns"]["x"]["examples"]] == ["here", "here"]

@@ -1,4 +1,4 @@
-"""Rows that differ are looked at again: only those that arrive meanwhile were in flight."""
+"""Rows that differ are rechecked: only those that become equal meanwhile were in flight."""
 
 import time
 from collections.abc import Callable
@@ -12,67 +12,67 @@ NAMES = "update warehouse.person set name = %s where _key = %s::jsonb"
 
 
 @pytest.fixture
-def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Lets something happen in each pause between two looks, the last of it again and again."""
+def in_pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Runs one step in each pause between two rechecks, the last one repeatedly."""
 
-    def let(*steps: Callable[[], object]) -> None:
-        waiting = list(steps)
+    def run_in_pauses(*steps: Callable[[], object]) -> None:
+        pending = list(steps)
 
         def pause(seconds: float) -> None:
-            (waiting.pop(0) if len(waiting) > 1 else waiting[0])()
+            (pending.pop(0) if len(pending) > 1 else pending[0])()
             time.sleep(seconds)
 
         monkeypatch.setattr("metl.warehouse.compare.recheck.sleep", pause)
 
-    return let
+    return run_in_pauses
 
 
-def test_rows_that_arrive_while_we_wait(world: World, meanwhile: Callable[..., None]) -> None:
+def test_rows_that_arrive_while_we_wait(world: World, in_pauses: Callable[..., None]) -> None:
     world.source.execute("insert into customer (id, name) values (2000, 'new')")
     world.source.execute("update customer set name = 'newer' where id = 1")
     world.source.execute("delete from customer where id = 2")
-    # Nobody brings this one: what comes by SQL is older than the last message about it.
+    # This one stays different: the initial load is older than the last message about the row.
     world.source.execute("update customer set name = 'lost' where id = 3")
     world.send(3, {"number": 3, "name": "row 3"})
-    meanwhile(
+    in_pauses(
         lambda: world.warehouse.execute(NAMES, ["newer", '{"id": 1}']),
         lambda: world.warehouse.execute("update warehouse.person set _deleted = true where number = 2"),
         world.load,
     )
-    found = world.compare(wait="4", code=3)
-    assert counts(found) == {"equal": 997, "in_flight": 3, "different": 1}
-    assert found["keys"]["different"] == [{"id": 3}]
+    comparison = world.compare(wait="4", code=3)
+    assert counts(comparison) == {"equal": 997, "in_flight": 3, "different": 1}
+    assert comparison["keys"]["different"] == [{"id": 3}]
 
 
-def test_the_wait_ends_when_nothing_differs_any_more(world: World, meanwhile: Callable[..., None]) -> None:
+def test_the_wait_ends_when_nothing_differs_any_more(world: World, in_pauses: Callable[..., None]) -> None:
     world.source.execute("update customer set name = 'newer' where id = 1")
     began = time.monotonic()
-    meanwhile(lambda: world.warehouse.execute(NAMES, ["newer", '{"id": 1}']))
-    found = world.compare(wait="60")
-    assert counts(found) == {"equal": 999, "in_flight": 1} and found["keys"] == {"in_flight": [{"id": 1}]}
+    in_pauses(lambda: world.warehouse.execute(NAMES, ["newer", '{"id": 1}']))
+    comparison = world.compare(wait="60")
+    assert counts(comparison) == {"equal": 999, "in_flight": 1} and comparison["keys"] == {"in_flight": [{"id": 1}]}
     assert time.monotonic() - began < 20
 
 
-def test_a_row_that_changes_all_the_time(world: World, meanwhile: Callable[..., None]) -> None:
-    """In flight where the warehouse follows; where it stands still, the row differs, however often it changes."""
+def test_a_row_that_changes_all_the_time(world: World, in_pauses: Callable[..., None]) -> None:
+    """In flight if the warehouse changes, too; else the row differs, however often the source changes."""
     world.source.execute("update customer set name = 'x' where id in (1, 2)")
 
     def change() -> None:
         world.source.execute("update customer set name = name || 'x' where id in (1, 2)")
         world.warehouse.execute("update warehouse.person set name = name || 'y' where number = 1")
 
-    meanwhile(change)
-    found = world.compare(wait="1", code=3)
-    assert found["keys"] == {"in_flight": [{"id": 1}], "different": [{"id": 2}]}
+    in_pauses(change)
+    comparison = world.compare(wait="1", code=3)
+    assert comparison["keys"] == {"in_flight": [{"id": 1}], "different": [{"id": 2}]}
 
 
-def test_a_row_that_comes_back(world: World, meanwhile: Callable[..., None]) -> None:
-    """The source has no name for a row that was gone at the first look: it is looked for by its key in the end."""
+def test_a_row_that_is_inserted_again(world: World, in_pauses: Callable[..., None]) -> None:
+    """The primary key of a row that was deleted first is unknown: the last recheck scans for its message key."""
     world.source.execute("create table kept as select * from customer where id = 5")
     world.source.execute("delete from customer where id in (5, 6)")
-    meanwhile(lambda: world.source.execute("insert into customer select * from kept on conflict do nothing"))
-    found = world.compare(wait="1", code=3)
-    assert found["keys"] == {"in_flight": [{"id": 5}], "extra": [{"id": 6}]}
+    in_pauses(lambda: world.source.execute("insert into customer select * from kept on conflict do nothing"))
+    comparison = world.compare(wait="1", code=3)
+    assert comparison["keys"] == {"in_flight": [{"id": 5}], "extra": [{"id": 6}]}
 
 
 def test_jobs_that_are_behind_are_named(world: World) -> None:

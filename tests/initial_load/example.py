@@ -1,4 +1,4 @@
-"""Values in source columns and what becomes of them, for engines that run the SQL of their dialect."""
+"""Source values and the values expected in the entity, for engines that run the SQL of their dialect."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from decimal import Decimal
 from metl.warehouse.dialects import Source
 from metl.warehouse.initial_load import Feed
 
-# Its clocks skip the hour that every moment below falls into.
+# At this zone's switch to daylight saving time, the hour of every timestamp below does not exist.
 SESSION_ZONE = "America/New_York"
-MOMENT = datetime(2024, 3, 10, 2, 30, 0, 123456, tzinfo=UTC)
+TIMESTAMP = datetime(2024, 3, 10, 2, 30, 0, 123456, tzinfo=UTC)
 DAY = datetime(2024, 3, 10, tzinfo=UTC)
 LONG = Decimal("12345678901234567890.123456789012345678")
 AWKWARD = ['a"b', "a`b", "a]b[", "a.b", "a b", "order", "a;--b", "a'b\\", "ä/*ß*/", "a\nb", "*", "%s{}:x?"]
@@ -25,27 +25,29 @@ class Case:
     expected: object
 
 
-def moments(without_zone: str, with_zone: str) -> list[Case]:
-    """A moment as each of the source types; of the two names, those that the engine gives to its own."""
+def timestamps(without_zone: str, with_zone: str) -> list[Case]:
+    """One timestamp in each of the source types. The parameters name the engine's types."""
     return [
-        Case(f"cast('2024-03-10 02:30:00.123456' as {without_zone})", "timestamp", "timestamp", "timestamp", MOMENT),
-        Case(f"cast('2024-03-10 02:30:00.123456' as {without_zone})", "DateTime(6)", "timestamp", "timestamp", MOMENT),
+        Case(f"cast('2024-03-10 02:30:00.123456' as {without_zone})", "timestamp", "timestamp", "timestamp", TIMESTAMP),
+        Case(
+            f"cast('2024-03-10 02:30:00.123456' as {without_zone})", "DateTime(6)", "timestamp", "timestamp", TIMESTAMP
+        ),
         Case(
             f"cast('2024-03-09 21:30:00.123456-05:00' as {with_zone})",
             "Timestamp(6) with time zone",
             "timestamp",
             "timestamp",
-            MOMENT,
+            TIMESTAMP,
         ),
         Case("cast('2024-03-10' as date)", "date", "date", "timestamp", DAY),
-        Case("'2024-03-10 02:30:00.123456'", "text", "string", "timestamp", MOMENT),
-        Case("'2024-03-10T02:30:00.123456Z'", "char(40)", "string", "timestamp", MOMENT),
-        Case("'2024-03-10 04:30:00.123456+02:00'", "text", "string", "timestamp", MOMENT),
-        Case("'2024-03-09 21:30:00.123456-05'", "text", "string", "timestamp", MOMENT),
+        Case("'2024-03-10 02:30:00.123456'", "text", "string", "timestamp", TIMESTAMP),
+        Case("'2024-03-10T02:30:00.123456Z'", "char(40)", "string", "timestamp", TIMESTAMP),
+        Case("'2024-03-10 04:30:00.123456+02:00'", "text", "string", "timestamp", TIMESTAMP),
+        Case("'2024-03-09 21:30:00.123456-05'", "text", "string", "timestamp", TIMESTAMP),
     ]
 
 
-# What every engine spells the same.
+# Expressions that are the same in every engine.
 COMMON = [
     Case("42", "int32", "integer", "integer", 42),
     Case("42", "int32", "integer", "decimal", Decimal(42)),

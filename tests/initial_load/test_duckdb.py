@@ -22,8 +22,8 @@ from tests.initial_load.example import (
     Case,
     assert_expected,
     feed_of,
-    moments,
     rows_of,
+    timestamps,
 )
 from tests.unit.test_initial_load import NAMES
 
@@ -31,7 +31,7 @@ A_UUID = "8a3d7a57-6b4f-4a4b-9f1f-0c4f2f6d8e11"
 LONGEST = Decimal("12345678901234567890123456789012345678")
 CASES = [
     *COMMON,
-    *moments("timestamp", "timestamptz"),
+    *timestamps("timestamp", "timestamptz"),
     Case(f"cast('{LONGEST}' as decimal(38, 0))", "numeric", "decimal", "decimal", LONGEST),
     Case("cast(0.1234567890123456 as double)", "float8", "float", "float", 0.1234567890123456),
     Case("cast(123456789.123 as double)", "float8", "float", "decimal", Decimal("123456789.123")),
@@ -76,7 +76,7 @@ def quoted(name: str) -> str:
 
 
 def check_names(connection: duckdb.DuckDBPyConnection, table: str, columns: list[str], attributes: list[str]) -> None:
-    """The statement finds every column, and every attribute comes out under its name."""
+    """The statement reads every column, and names every result after its attribute."""
     values = ", ".join(f"'{number}' as {quoted(name)}" for number, name in enumerate(columns))
     sources = {
         attribute: Source(column, "text", "string") for attribute, column in zip(attributes, columns, strict=True)

@@ -22,8 +22,8 @@ from tests.initial_load.example import (
     Case,
     assert_expected,
     feed_of,
-    moments,
     rows_of,
+    timestamps,
 )
 from tests.unit.test_initial_load import NAMES
 
@@ -32,7 +32,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 A_UUID = "8a3d7a57-6b4f-4a4b-9f1f-0c4f2f6d8e11"
 CASES = [
     *COMMON,
-    *moments("timestamp", "timestamptz"),
+    *timestamps("timestamp", "timestamptz"),
     Case("'2024-03-10'", "text", "string", "timestamp", DAY),
     Case("cast('-1e-40' as numeric)", "numeric", "decimal", "decimal", Decimal("-1e-40")),
     Case("cast('1e60' as numeric)", "numeric", "decimal", "decimal", Decimal("1e60")),
@@ -76,7 +76,7 @@ def test_values_become_those_of_the_entity(connection: Connection) -> None:
 
 
 def test_statements_have_the_same_columns(connection: Connection) -> None:
-    """Also of types that nothing is cast to: the one side is null, the other as it is."""
+    """Also with types that have no cast: one side is null, the other the plain column."""
     cases = [case for case in CASES if case.source_type != "bit(3)"]
     connection.execute(f"create temporary table one_of_two as {rows_of(cases)}".encode())
     mapped = feed_of(cases, "one_of_two")
@@ -96,7 +96,7 @@ def test_columns_that_exchange_their_names(connection: Connection) -> None:
 
 
 def check_names(connection: Connection, table: str, columns: list[str], attributes: list[str]) -> None:
-    """The statement finds every column, and every attribute comes out under its name."""
+    """The statement reads every column, and names every result after its attribute."""
     values = [
         sql.SQL("{} as {}").format(sql.Literal(str(number)), sql.Identifier(name))
         for number, name in enumerate(columns)

@@ -17,14 +17,14 @@ from tests.initial_load.example import (
     Case,
     assert_expected,
     feed_of,
-    moments,
     rows_of,
+    timestamps,
 )
 
 LONGEST = Decimal("12345678901234567890123456789012345678")
 CASES = [
     *COMMON,
-    *moments("timestamp_ntz", "timestamp"),
+    *timestamps("timestamp_ntz", "timestamp"),
     Case(f"cast('{LONGEST}' as decimal(38, 0))", "numeric", "decimal", "decimal", LONGEST),
     Case("cast(0.1234567890123456 as double)", "float8", "float", "float", 0.1234567890123456),
     Case("x'0102'", "bytea", "bytes", "bytes", b"\x01\x02"),
@@ -50,17 +50,17 @@ def run(spark: SparkSession, query: str) -> DataFrame:
 
 
 def rows(result: DataFrame) -> Sequence[Sequence[object]]:
-    """Moments as such; collected as they are, they would be in the zone of this machine."""
+    """Collects timestamps as epoch microseconds: PySpark would convert them to the zone of this machine."""
     names = [str(number) for number in range(len(result.columns))]
     plain = result.toDF(*names)
-    are_moments = [kind == "timestamp" for _, kind in plain.dtypes]
+    are_timestamps = [kind == "timestamp" for _, kind in plain.dtypes]
     as_numbers = plain.select(
-        *(f.unix_micros(name) if is_one else f.col(name) for name, is_one in zip(names, are_moments, strict=True))
+        *(f.unix_micros(name) if is_one else f.col(name) for name, is_one in zip(names, are_timestamps, strict=True))
     )
     return [
         [
             datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=value) if is_one and value is not None else value
-            for value, is_one in zip(row, are_moments, strict=True)
+            for value, is_one in zip(row, are_timestamps, strict=True)
         ]
         for row in as_numbers.collect()
     ]
