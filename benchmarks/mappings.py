@@ -32,7 +32,7 @@ copy (
     select
         attribute.schema, attribute.version, attribute.attribute,
         'be' || substr(attribute.schema, 2)::int % 100 as entity, 1 as entity_version,
-        'c' || {place} as entity_attribute
+        'c' || {index} as entity_attribute
     from metl.schema_attributes as attribute
     order by attribute.schema, attribute.version, attribute.position
 ) to stdout (format csv, header)
@@ -53,8 +53,8 @@ def main() -> None:
         with psycopg.connect(dsn, autocommit=True) as connection:
             load(Matrix(8, connection))
             files = {what: Path(folder, f"{number}.csv") for number, what in enumerate(FILES)}
-            for what, place in FILES.items():
-                copy_out(connection, FILE.format(place=place), files[what])
+            for what, index in FILES.items():
+                copy_out(connection, FILE.format(index=index), files[what])
             console.print(table(connection, dsn, files, rounds))
 
 

@@ -75,9 +75,9 @@ def compare(table: Table, what: str, mart: str, plain: str, reads: dict[str, Rea
     for how, read in reads.items():
         seconds: dict[str, list[float]] = {mart: [], plain: []}
         for number, relation in itertools.product(range(-WARM_UP, ROUNDS), (mart, plain)):
-            taken = timed(functools.partial(read, relation))
+            duration = timed(functools.partial(read, relation))
             if number >= 0:
-                seconds[relation].append(taken)
+                seconds[relation].append(duration)
         of_mart, of_plain = (statistics.median(seconds[relation]) * 1000 for relation in (mart, plain))
         ratios[how] = of_mart / of_plain
         table.add_row(what, how, f"{of_mart:.0f}", f"{of_plain:.0f}", f"{ratios[how]:.2f}")

@@ -55,7 +55,7 @@ class Schema:
 
 @dataclass
 class Matrix:
-    """One database with a matrix of one size, and what was measured there."""
+    """One database with a matrix of one size, and its measurements."""
 
     exponent: int
     connection: psycopg.Connection

@@ -49,16 +49,16 @@ def times_table(matrices: list[Matrix]) -> Table:
 def spread(seconds: list[float]) -> str:
     """The best is the time without other load on the machine; p90 shows the load."""
     slow = statistics.quantiles(seconds, n=10, method="inclusive")[-1]
-    return " / ".join(f"{taken * 1000:.1f}" for taken in (min(seconds), statistics.median(seconds), slow))
+    return " / ".join(f"{each * 1000:.1f}" for each in (min(seconds), statistics.median(seconds), slow))
 
 
 def checks(matrices: list[Matrix]) -> Iterator[tuple[str, bool]]:
     for matrix in matrices:
         yield f"{matrix.title}: compaction {round_down(matrix.compaction)} %, at least 99.9", matrix.compaction >= 99.9
         for what, limit in ((ADD, 0.010), (COLUMN_SET, 0.005), (REVERSE, 0.020)):
-            taken = matrix.median(what)
-            claim = f"{matrix.title}: {what} {milliseconds(taken)}, at most {limit * 1000:.0f} ms"
-            yield claim, taken <= limit
+            median = matrix.median(what)
+            claim = f"{matrix.title}: {what} {milliseconds(median)}, at most {limit * 1000:.0f} ms"
+            yield claim, median <= limit
     by_exponent = {matrix.exponent: matrix for matrix in matrices}
     if 7 in by_exponent and 9 in by_exponent:
         growth = by_exponent[9].median(ADD) / by_exponent[7].median(ADD)

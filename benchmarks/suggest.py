@@ -31,10 +31,10 @@ RUNS = 5
 
 def names() -> Iterator[str]:
     """Mostly distinct names of one to three words, in snake_case or camelCase."""
-    chance = random.Random(4)  # noqa: S311
+    rng = random.Random(4)  # noqa: S311
     while True:
-        words = chance.sample(WORDS, chance.randint(1, 3))
-        yield chance.choice(["_".join(words), words[0] + "".join(word.title() for word in words[1:])])
+        words = rng.sample(WORDS, rng.randint(1, 3))
+        yield rng.choice(["_".join(words), words[0] + "".join(word.title() for word in words[1:])])
 
 
 def attributes(source: Iterator[str]) -> str:

@@ -1,4 +1,4 @@
-"""The whole of METL at work, in three minutes, on a local stack.
+"""An end-to-end demo on a local stack, which takes three minutes.
 
 services    three small services, each with a database and a connector of its own
 traffic     random inserts, updates and deletes in their tables

@@ -71,7 +71,7 @@ KINDS = {
     "float4": SINGLE,
     "float32": SINGLE,
     "real": SINGLE,
-    # METL's converter writes arrays as documents, too.
+    # METL's converter sends arrays as JSON documents, too.
     "io.debezium.data.json": DOCUMENT,
 }
 
@@ -119,7 +119,7 @@ CASTS = {
         (ZONED, "timestamp"): "CAST(x AS TIMESTAMP(9) WITH TIME ZONE)",
         ("timestamp", "timestamp"): ORACLE_UTC,
         ("date", "timestamp"): ORACLE_UTC,
-        # DOUBLE PRECISION is a decimal number, and what is large fits into no type that can be cast to.
+        # Oracle's DOUBLE PRECISION is a decimal number, and CAST supports no LOB type for long values.
         ("float", "float"): NO_CAST,
         ("string", "string"): NO_CAST,
         ("string", "json"): NO_CAST,
