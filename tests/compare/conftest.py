@@ -11,9 +11,9 @@ import pytest
 from click.testing import Result
 from psycopg.conninfo import make_conninfo
 
-from tests.bulk.staging import Staged, merge, start
 from tests.conftest import scratch_database
 from tests.unit.test_cli import metl
+from tests.warehouse.staging import Staged, merge, start
 
 SCHEMA = "shop.public.customer"
 TABLE = """

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from metl.errors import MetlError
 from metl_spark.runtime.session import task_slots
 from metl_spark.runtime.supervise import TRIES
-from tests.letters.commands import run as command
+from tests.dead_letters.commands import run as command
 from tests.live.job import lay_out, produce, recorded, run
 from tests.live.oracle import Block, ColumnSet, Message, Topic
 from tests.live.running import Place, await_true

@@ -20,7 +20,7 @@ from psycopg.conninfo import make_conninfo
 
 from tests import topics
 from tests.conftest import scratch_database
-from tests.letters import commands
+from tests.dead_letters import commands
 from tests.live.running import Place, build_marts, marts, run, world  # noqa: F401
 from tests.parts import Source
 from tests.zoo import tables as zoo

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from tests.bulk.staging import Staged, merge, start
 from tests.conftest import scratch_database
+from tests.warehouse.staging import Staged, merge, start
 
 SCHEMA = "shop.public.customer"
 

@@ -17,7 +17,7 @@ from metl_spark.reprocessing.choose import Choice
 from metl_spark.runtime.control import Control, jdbc
 from metl_spark.runtime.failures import in_a_sentence
 from metl_spark.runtime.settings import Settings
-from tests.letters.commands import run
+from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, State, build_marts, key, produce, row
 from tests.live.running import run as run_apart

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from psycopg.conninfo import make_conninfo
 
-from tests.bulk.staging import Staged, merge, start, table
 from tests.conftest import scratch_database
+from tests.warehouse.staging import Staged, merge, start, table
 
 SOURCES = ("shop.a", "shop.b")
 # Only there to make the table larger.

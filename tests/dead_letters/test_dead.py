@@ -13,7 +13,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from tests.letters.commands import run
+from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import (
     METL,

@@ -15,8 +15,8 @@ from confluent_kafka import Producer
 
 from metl.home import Home
 from metl.marts import dbt
-from tests.bulk.staging import table
 from tests.live.running import METL, Place, await_true, build_marts, by_origin, environment, mapper, run
+from tests.warehouse.staging import table
 
 pytestmark = pytest.mark.timeout(600)
 

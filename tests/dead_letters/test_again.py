@@ -19,7 +19,7 @@ from metl.streams.state_diff import Comparison, compare, outcomes
 from metl_spark.reprocessing.job import under
 from metl_spark.runtime.control import jdbc
 from metl_spark.runtime.settings import Settings
-from tests.letters.commands import run
+from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, State, build_marts, key, row
 from tests.live.running import run as run_apart

@@ -16,11 +16,11 @@ from metl_spark.reprocessing import job as map_again
 from metl_spark.reprocessing.choose import Choice
 from metl_spark.runtime.control import Control, jdbc
 from metl_spark.runtime.settings import Settings
-from tests.bulk.staging import Staged, merge, start, table
-from tests.letters.commands import run
+from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, build_marts, key
 from tests.live.running import run as run_apart
+from tests.warehouse.staging import Staged, merge, start, table
 
 pytestmark = pytest.mark.timeout(600)
 

@@ -13,7 +13,7 @@ from confluent_kafka.admin import AdminClient
 
 from metl.streams.checkpoint import Checkpoint
 from metl.streams.dead_letters.collect import Collector
-from tests.letters.commands import run
+from tests.dead_letters.commands import run
 from tests.live.running import Place
 
 NOISE = bytes(range(256)) * 100

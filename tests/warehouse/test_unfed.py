@@ -7,8 +7,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.bulk.staging import Staged, merge, start
 from tests.unit.test_cli import metl
+from tests.warehouse.staging import Staged, merge, start
 
 NAMES = ("number", "email")
 

@@ -8,8 +8,8 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from tests.bulk.staging import JOB, Staged, merge, start, table
 from tests.live.running import job_role
+from tests.warehouse.staging import JOB, Staged, merge, start, table
 
 LONG = "a very long name " * 20
 

@@ -9,8 +9,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from metl.warehouse.initial_load import FeedFilter, feeds, select
-from tests.bulk.staging import Staged, merge, start
 from tests.conftest import scratch_database
+from tests.warehouse.staging import Staged, merge, start
 
 
 @dataclass(frozen=True)

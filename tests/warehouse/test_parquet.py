@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from metl_spark.runtime.control import jdbc
 from metl_spark.warehouse.parquet import write_parquet
-from tests.bulk.staging import Staged, merge, start
+from tests.warehouse.staging import Staged, merge, start
 
 ATTRIBUTES = {
     "number": "integer", "small": "decimal", "huge": "decimal", "odd": "decimal", "seen": "timestamp",

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.bulk.staging import Staged, merge, start, table
+from tests.warehouse.staging import Staged, merge, start, table
 
 SOURCES = ("shop.a", "shop.b")
 ENTITIES = ("thing", "other")
