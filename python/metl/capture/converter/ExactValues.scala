@@ -7,11 +7,11 @@ import java.util.{BitSet, Calendar, GregorianCalendar, Properties}
 import io.debezium.spi.converter.{CustomConverter, RelationalColumn}
 import org.apache.kafka.connect.data.SchemaBuilder
 
-/** Keeps values of PostgreSQL that Debezium's own converters alter or leave out.
+/** Preserves values of PostgreSQL that Debezium's own converters alter or drop.
   *
-  * What Debezium carries exactly stays with it. The rest comes as PostgreSQL's own text, under a schema whose name is
-  * the SQL type where METL needs to know it; arrays come as JSON, as to_jsonb would write them; dates keep their era.
-  * Types are told by their oid, which for a domain is that of its base type. */
+  * Types that Debezium carries exactly stay with it. Others are sent as PostgreSQL's own text, under a schema named
+  * after the SQL type where METL needs it; arrays as JSON, as to_jsonb would write them; dates keep their era. Types
+  * are identified by oid, which for a domain is that of its base type. */
 class ExactValues extends CustomConverter[SchemaBuilder, RelationalColumn] {
   import ExactValues._
 
@@ -22,8 +22,8 @@ class ExactValues extends CustomConverter[SchemaBuilder, RelationalColumn] {
       registration: CustomConverter.ConverterRegistration[SchemaBuilder]
   ): Unit = {
     def register(schema: SchemaBuilder, convert: AnyRef => Any): Unit = {
-      // The log has only the key of a row that is deleted: of what is missing nobody knows more than null, also where
-      // the column has none. Debezium itself sets this for all other columns.
+      // For a deleted row the WAL has only the key: other columns are null, even those declared not null. Debezium
+      // itself makes all columns that it converts optional.
       if (!column.isOptional) schema.optional()
       registration.register(
         schema,
@@ -36,12 +36,12 @@ class ExactValues extends CustomConverter[SchemaBuilder, RelationalColumn] {
 
     column.nativeType match {
       case Oid.Date                                     => register(dateSchema, days)
-      case Oid.Numeric | Oid.Money                      => register(named("numeric"), number)
+      case Oid.Numeric | Oid.Money                      => register(textNamed("numeric"), number)
       case Oid.Bit | Oid.Varbit                         => register(text, bits(_, column.length.orElse(1)))
-      case Oid.Bpchar                                   => register(named("bpchar"), _.toString)
-      case Oid.Inet                                     => register(named("inet"), _.toString)
+      case Oid.Bpchar                                   => register(textNamed("bpchar"), _.toString)
+      case Oid.Inet                                     => register(textNamed("inet"), _.toString)
       case oid if Oid.Geometric(oid)                    => register(text, value => Floats.asPostgres(value.toString))
-      case oid if isArray(column) && Oid.isBuiltIn(oid) => register(json, value => PostgresArray.json(value.toString, oid))
+      case oid if isArray(column) && Oid.isBuiltIn(oid) => register(json, value => PostgresArray.toJson(value.toString, oid))
       case oid if isOpaque(column, oid)                 => register(text, _.toString)
       case _                                            =>
     }
@@ -49,26 +49,26 @@ class ExactValues extends CustomConverter[SchemaBuilder, RelationalColumn] {
 }
 
 object ExactValues {
-  /** Stands for a large value that did not change, which PostgreSQL does not log. Debezium marks it by an Object. */
+  /** Placeholder of an unchanged TOASTed value, which PostgreSQL does not log. Debezium marks it by an Object. */
   private val Unavailable = "__debezium_unavailable_value"
 
   private def text: SchemaBuilder = SchemaBuilder.string()
-  private def named(name: String): SchemaBuilder = SchemaBuilder.string().name(name)
-  private def json: SchemaBuilder = named("io.debezium.data.Json").version(1)
+  private def textNamed(name: String): SchemaBuilder = SchemaBuilder.string().name(name)
+  private def json: SchemaBuilder = textNamed("io.debezium.data.Json").version(1)
   private def dateSchema: SchemaBuilder = SchemaBuilder.int32().name("io.debezium.time.Date").version(1)
 
   private def isArray(column: RelationalColumn): Boolean = column.jdbcType == java.sql.Types.ARRAY
 
-  /** Whether Debezium leaves the type out, or would only give its bytes. Enums are exact already. */
+  /** Whether Debezium drops the type, or would send only its bytes. Enums are exact already. */
   private def isOpaque(column: RelationalColumn, oid: Int): Boolean =
     if (Oid.isBuiltIn(oid)) !Oid.Exact(oid)
     else column.jdbcType != java.sql.Types.VARCHAR && !ExactExtensions(column.typeName)
 
-  /** Types of extensions that Debezium knows by name. */
+  /** Extension types that Debezium supports by name. */
   private val ExactExtensions =
     Set("citext", "geography", "geometry", "halfvec", "hstore", "isbn", "ltree", "sparsevec", "vector")
 
-  /** Days since 1970-01-01. Snapshots bring java.sql.Date, whose own toLocalDate forgets the era and infinity. */
+  /** Days since 1970-01-01. Snapshots have java.sql.Date, whose own toLocalDate loses the era and infinity. */
   private def days(value: AnyRef): Int = value match {
     case day: LocalDate     => Math.toIntExact(day.toEpochDay)
     case day: java.sql.Date => daysOf(day)
@@ -76,7 +76,7 @@ object ExactValues {
     case other              => throw new IllegalArgumentException(s"$other is not a date but a ${other.getClass}")
   }
 
-  // What Debezium's change stream has for infinite dates: outside of what PostgreSQL can count to.
+  // Infinite dates as Debezium's change stream has them, outside of PostgreSQL's range.
   private val Infinity = LocalDate.parse("-5877611-06-21").toEpochDay
   private val MinusInfinity = LocalDate.parse("-5877611-06-22").toEpochDay
   // org.postgresql.PGStatement.DATE_POSITIVE_INFINITY and DATE_NEGATIVE_INFINITY, in milliseconds.
@@ -103,7 +103,7 @@ object ExactValues {
     case digits              => new BigDecimal(digits).toPlainString
   }
 
-  /** From the first bit to the last. Only the default of a column comes as bytes, the last bit first, or as one bit. */
+  /** From the first bit to the last. Only a column's default value comes as bytes, last bit first, or as Boolean. */
   private def bits(value: AnyRef, length: Int): String = value match {
     case bytes: Array[Byte] =>
       val set = BitSet.valueOf(bytes)

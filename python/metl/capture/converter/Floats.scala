@@ -2,14 +2,14 @@ package metl.capture
 
 import java.math.{BigDecimal, MathContext, RoundingMode}
 
-/** Numbers of double precision within a text, as PostgreSQL writes them: 1 and 1e+23, not 1.0 and 1.0E23. */
+/** Formats double precision numbers in a text as PostgreSQL does: 1 and 1e+23, not 1.0 and 1.0E23. */
 private object Floats {
   private val Number = "-?[0-9]+(\\.[0-9]+)?(E-?[0-9]+)?".r
-  // From here on PostgreSQL writes an exponent.
-  private val Large = 15
-  private val Small = -4
+  // PostgreSQL writes no exponent within these.
+  private val MaxExponent = 15
+  private val MinExponent = -4
 
-  /** The fewest digits that are nearer to this number than to any other; a tie does not count, as in PostgreSQL. */
+  /** The shortest decimal that is nearer to this number than to any other; as in PostgreSQL, a tie does not count. */
   private def shortest(number: Double): BigDecimal = {
     val exact = new BigDecimal(number)
     val ties = Seq(Math.nextUp(number), Math.nextDown(number)).filterNot(_.isInfinite).map { next =>
@@ -18,18 +18,18 @@ private object Floats {
     Iterator
       .range(1, 18)
       .map(digits => exact.round(new MathContext(digits, RoundingMode.HALF_EVEN)))
-      .find(few => few.doubleValue == number && !ties.exists(_.compareTo(few) == 0))
+      .find(rounded => rounded.doubleValue == number && !ties.exists(_.compareTo(rounded) == 0))
       .getOrElse(exact)
   }
 
-  def asPostgres(text: String): String = Number.replaceAllIn(text, found => written(found.matched))
+  def asPostgres(text: String): String = Number.replaceAllIn(text, number => format(number.matched))
 
-  private def written(number: String): String = {
+  private def format(number: String): String = {
     val value = shortest(number.toDouble).stripTrailingZeros
     val exponent = value.precision - value.scale - 1
     val sign = if (number.startsWith("-")) "-" else ""
     if (value.signum == 0) s"${sign}0"
-    else if (exponent >= Small && exponent < Large) value.toPlainString
+    else if (exponent >= MinExponent && exponent < MaxExponent) value.toPlainString
     else {
       val digits = value.unscaledValue.abs.toString
       val fraction = if (digits.length > 1) s".${digits.tail}" else ""

@@ -1,6 +1,6 @@
 package metl.capture
 
-/** Types of PostgreSQL by number: those of its catalog are the same everywhere. */
+/** Type oids of PostgreSQL; those of built-in types are the same in every database. */
 private object Oid {
   val Date = 1082
   val Numeric = 1700
@@ -10,10 +10,10 @@ private object Oid {
   val Bpchar = 1042
   val Inet = 869
 
-  /** point, lseg, path, box, polygon, line, circle: the driver writes their numbers as Java does. */
+  /** point, lseg, path, box, polygon, line, circle: the driver formats their numbers as Java does. */
   val Geometric = Set(600, 601, 602, 603, 604, 628, 718)
 
-  /** What Debezium carries exactly, as numbers, text or one of its own types: bool, bytea, "char", int8, int2, int4,
+  /** Types that Debezium carries exactly, as numbers, text or one of its own types: bool, bytea, "char", int8, int2, int4,
     * text, oid, json, xml, float4, float8, macaddr8, cidr, macaddr, varchar, time, timestamp, timestamptz, interval,
     * timetz, uuid, tsvector, jsonb, and the ranges int4, num, ts, tstz, date, int8. */
   val Exact = Set(16, 17, 18, 20, 21, 23, 25, 26, 114, 142, 700, 701, 774, 650, 829, 1043, 1083, 1114, 1184, 1186,
@@ -27,6 +27,6 @@ private object Oid {
   val TimestamptzArray = 1185
   val BoxArray = 1020
 
-  /** Not made by anybody's `create type`. */
+  /** Not created by `create type`. */
   def isBuiltIn(oid: Int): Boolean = oid < 16384
 }

@@ -1,14 +1,14 @@
 package metl.capture
 
-/** An array as PostgreSQL writes it, {{1,2},{3,NULL}}, as the JSON that to_jsonb makes of it. */
+/** Converts an array literal of PostgreSQL, {{1,2},{3,NULL}}, to the JSON that to_jsonb would give. */
 private object PostgresArray {
-  def json(literal: String, oid: Int): String = {
-    // Bounds that do not begin at 1 come before it, as [2:4]={…}; to_jsonb does not have them either.
+  def toJson(literal: String, oid: Int): String = {
+    // Bounds other than 1 precede the elements, as [2:4]={…}; to_jsonb drops them, too.
     val begin = literal.indexOf('{')
     if (begin < 0) throw new IllegalArgumentException(s"$literal is not an array of PostgreSQL")
-    val written = new StringBuilder(literal.length + 2)
-    new Reader(literal, begin, if (oid == Oid.BoxArray) ';' else ',', element(oid, _), written).array()
-    written.toString
+    val output = new StringBuilder(literal.length + 2)
+    new Reader(literal, begin, if (oid == Oid.BoxArray) ';' else ',', element(oid, _), output).array()
+    output.toString
   }
 
   private def element(oid: Int, text: String): String =
@@ -20,59 +20,59 @@ private object PostgresArray {
     else quoted(text)
 
   /** to_jsonb writes a zone as +00:00, PostgreSQL's text as +00. */
-  private def withMinutes(moment: String): String = moment.replaceFirst("([+-][0-9]{2})( BC)?$", "$1:00$2")
+  private def withMinutes(timestamp: String): String = timestamp.replaceFirst("([+-][0-9]{2})( BC)?$", "$1:00$2")
 
   private def quoted(text: String): String = {
-    val written = new StringBuilder(text.length + 2).append('"')
+    val output = new StringBuilder(text.length + 2).append('"')
     text.foreach {
-      case '"'               => written.append("\\\"")
-      case '\\'              => written.append("\\\\")
-      case low if low < ' '  => written.append(f"\\u${low.toInt}%04x")
-      case other             => written.append(other)
+      case '"'                      => output.append("\\\"")
+      case '\\'                     => output.append("\\\\")
+      case control if control < ' ' => output.append(f"\\u${control.toInt}%04x")
+      case other                    => output.append(other)
     }
-    written.append('"').toString
+    output.append('"').toString
   }
 
   private class Reader(
-      literal: String, begin: Int, delimiter: Char, element: String => String, written: StringBuilder
+      literal: String, begin: Int, delimiter: Char, element: String => String, output: StringBuilder
   ) {
-    private var at = begin
+    private var position = begin
 
     def array(): Unit = {
-      at += 1
-      written.append('[')
-      while (literal(at) != '}') {
-        if (literal(at) == delimiter) {
-          at += 1
-          written.append(',')
+      position += 1
+      output.append('[')
+      while (literal(position) != '}') {
+        if (literal(position) == delimiter) {
+          position += 1
+          output.append(',')
         }
-        literal(at) match {
+        literal(position) match {
           case '{' => array()
-          case '"' => written.append(element(quotedText()))
+          case '"' => output.append(element(quotedText()))
           case _ =>
             val text = plainText()
-            written.append(if (text == "NULL") "null" else element(text))
+            output.append(if (text == "NULL") "null" else element(text))
         }
       }
-      at += 1
-      written.append(']')
+      position += 1
+      output.append(']')
     }
 
     private def plainText(): String = {
-      val from = at
-      while (literal(at) != delimiter && literal(at) != '}') at += 1
-      literal.substring(from, at)
+      val start = position
+      while (literal(position) != delimiter && literal(position) != '}') position += 1
+      literal.substring(start, position)
     }
 
     private def quotedText(): String = {
       val text = new StringBuilder
-      at += 1
-      while (literal(at) != '"') {
-        if (literal(at) == '\\') at += 1
-        text.append(literal(at))
-        at += 1
+      position += 1
+      while (literal(position) != '"') {
+        if (literal(position) == '\\') position += 1
+        text.append(literal(position))
+        position += 1
       }
-      at += 1
+      position += 1
       text.toString
     }
   }
