@@ -123,14 +123,14 @@ def test_table_dropped_and_made_anew(crm: Stack) -> None:
 
 def test_task_failed(crm: Stack) -> None:
     connect = Connect(Home(crm.home)).address
-    right = connectors.config(connect, "crm")
+    right = connectors.require_config(connect, "crm")
     addresses = [name for name in right if name.endswith("registry.url")]
     wrong = dict.fromkeys(addresses, "http://127.0.0.1:9/apis/registry/v2")
     connectors.put(connect, "crm", right | wrong)
     time.sleep(3)
     crm.execute("crm", "update person set mail = 'unheard' where id = 1", user=ADMIN)
     end = time.monotonic() + 60
-    while connectors.failure(connectors.status(connect, "crm")) is None and time.monotonic() < end:
+    while connectors.failure_cause(connectors.status(connect, "crm")) is None and time.monotonic() < end:
         time.sleep(0.2)
     found = seen(crm)
     assert found["status"] == "failed" and found["tasks"][0]["error"] and "restart crm" in found["way_out"]

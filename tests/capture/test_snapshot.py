@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import psycopg
 import pytest
 
-from metl.capture.snapshots import check, hears
+from metl.capture.snapshots import accepts_signals, require_included
 from metl.errors import BadInput
 from tests import topics
 from tests.connectors import capturing
@@ -40,7 +40,7 @@ def shop(parts: Source, connect: str, registry: str, kafka: str, database: str) 
         connection.execute("analyze customer")
     given = {"METL_DSN": database, "METL_SOURCE_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
     with capturing(parts, database, prefix, ["public.customer"]) as settings:
-        assert not hears(settings)
+        assert not accepts_signals(settings)
         yield Shop(database, prefix, os.environ | given)
 
 
@@ -77,4 +77,4 @@ def test_what_cannot_be_asked_for(shop: Shop) -> None:
         done = shop.snapshot(*words, "--yes")
         assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
     with pytest.raises(BadInput, match="is not one of Debezium's"):
-        check({"connector.class": "org.apache.kafka.connect.file.FileStreamSource"}, "file", ("a",))
+        require_included({"connector.class": "org.apache.kafka.connect.file.FileStreamSource"}, "file", ("a",))

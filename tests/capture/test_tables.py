@@ -41,9 +41,11 @@ def test_nothing_is_changed_if_anything_is_refused(stack: Stack) -> None:
 def test_a_table_is_added_with_its_rows_and_what_was_there_stays(stack: Stack) -> None:
     assert "public.customer: 30 rows" in stack("capture", "add", "shop", "public.customer")
     connect = Connect(Home(stack.home)).address
-    connectors.create(connect, "shop", connectors.config(connect, "shop") | {"tombstones.on.delete": "false"})
+    connectors.create(connect, "shop", connectors.require_config(connect, "shop") | {"tombstones.on.delete": "false"})
 
-    connectors.create(connect, "shop", connectors.config(connect, "shop") | {"interval.handling.mode": "numeric"})
+    connectors.create(
+        connect, "shop", connectors.require_config(connect, "shop") | {"interval.handling.mode": "numeric"}
+    )
     assert 'it lacks interval.handling.mode"' in stack("capture", "check", "shop", "public.customer", "--json")
 
     # One by pages; two in one go, since Debezium cannot page by this key, nor name that table in a signal.

@@ -71,8 +71,8 @@ class GoingOn:
         """Connect does not start a task again that failed while a server was away: that is for whoever runs it."""
         [connect] = [part.address for part in parts(self.home) if part.name == "connect"]
         try:
-            for name, found in connectors.every(connect).items():
-                if connectors.failure(found["status"]) is not None:
+            for name, found in connectors.list_connectors(connect).items():
+                if connectors.failure_cause(found["status"]) is not None:
                     self._say(f"connector {name} starts again")
                     programs.run(self.home, "capture", "restart", name)
         except (MetlError, AssertionError) as error:

@@ -38,7 +38,9 @@ def send(place: Place, topic: str, value: bytes | None, offset: int | None, repl
 def collect(place: Place, topic: str) -> tuple[dict[str, int], list[str]]:
     said: list[str] = []
     settings = {"bootstrap.servers": place.kafka, "log_level": 0}
-    collector = Collector(place.dsn, settings, job="collect", topic=topic, replays="none", most=5, say=said.append)
+    collector = Collector(
+        place.dsn, settings, job="collect", topic=topic, replays="none", max_replays=5, report=said.append
+    )
     collector.run(watch=False, stop=threading.Event())
     return collector.counts, said
 
@@ -84,7 +86,7 @@ def test_the_same_message_is_the_same_letter_and_another_one_is_not(place: Place
     topic = place.topic("dead", 1)
     send(place, topic, b"a", 1)
     send(place, topic, b"a", 1)
-    # The topic was made anew: another message at the same place.
+    # The topic was created again: another message at the same position.
     send(place, topic, b"b", 1)
     collect(place, topic)
     send(place, topic, b"a", 1, replays=2)
@@ -140,7 +142,7 @@ def test_checkpoints_that_cannot_be_reset(place: Place) -> None:
     strange = checkpoint(place, "strange", {"a": {"0": 1}})
     (strange / "offsets" / "0").write_text("v1\n{}\n17")
     for job, sentence in (
-        ("fresh", "No batch was ever done"),
+        ("fresh", "No batch was ever committed"),
         ("cluster", "hdfs://somewhere/map is not in a folder of this machine"),
         ("elsewhere", "There is no checkpoint /nowhere/map on this machine"),
         ("strange", "is not as a mapper writes it"),

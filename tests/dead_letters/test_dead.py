@@ -271,7 +271,7 @@ def test_letters_that_are_not_there(story: Story) -> None:
         (["replay", "--why", "x", "--reason", "malfomed"], "Did you mean 'malformed'?"),
         (["replay", "--why", "x"], "Say which letters"),
         (["replay", "--why", " ", known, "--yes"], "Nobody said why"),
-        (["list", "--since", "yesterday"], "--since 'yesterday' is no moment"),
+        (["list", "--since", "yesterday"], "--since 'yesterday' is no timestamp"),
     ):
         done = run(story.place, "dead", *words)
         assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import Message
 from pyspark.sql import Row, SparkSession
 
-from metl.streams.dead_letters.record import letter
+from metl.streams.dead_letters.record import to_dead_letter
 from metl_spark.mapping.restore import restore
 
 pytestmark = pytest.mark.timeout(300)
@@ -88,4 +88,4 @@ class Written:
 
 @pytest.mark.parametrize("time", [2**62, -(2**62), 253_402_300_800_000])
 def test_a_letter_of_a_time_that_no_calendar_has_is_collected(time: int) -> None:
-    assert letter(cast("Message", Written(time)))["at"].startswith(str(datetime.now(UTC).year))
+    assert to_dead_letter(cast("Message", Written(time)))["at"].startswith(str(datetime.now(UTC).year))

@@ -11,7 +11,7 @@ import pytest
 from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
-from metl.streams.outdated import earlier, left_behind, outdated
+from metl.streams.outdated import count_unmapped, distinct_states, find_outdated
 from metl_spark.reprocessing import job as map_again
 from metl_spark.reprocessing.choose import Choice
 from metl_spark.runtime.control import Control, jdbc
@@ -117,8 +117,8 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     # Whose Spark is not that of the tests.
     counted = run_apart(place, *words, "--topic", f"{place.name}.widened", patience=240)
     with psycopg.connect(place.dsn) as connection:
-        ranges = outdated(connection, since)
-        states = earlier(connection, ranges)
+        ranges = find_outdated(connection, since)
+        states = distinct_states(connection, ranges)
         reading = jdbc(connection)
     settings = Settings(
         topics="x", job="again", checkpoint=str(place.folder / "again"), brokers=place.kafka, prefix=place.prefix,
@@ -129,7 +129,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     counts = map_again.count(session, settings, reading, state, wanted)
     with psycopg.connect(place.dsn) as connection:
         found = [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True)]
-        behind = left_behind(connection, found, states)
+        behind = count_unmapped(connection, found, states)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METL_JOB_DSN", place.job_dsn)
         with Control.open(settings, instance) as control:

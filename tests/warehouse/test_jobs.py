@@ -190,7 +190,7 @@ def test_a_table_altered_by_hand_stops_the_job(place: Place) -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("load", "--topics", "x", "--from", "yesterday"), "--from 'yesterday' is no moment"),
+        (("load", "--topics", "x", "--from", "yesterday"), "--from 'yesterday' is no timestamp"),
         (("load", "--topics", "x", "--from", "{1}"), "--from '{1}' is not as"),
         (("load", "--topics", "x", "--until", '{"x": [1]}'), "is not as"),
         (("load", "--topics", "x", "--from", "2h"), "Give the reason with --why"),

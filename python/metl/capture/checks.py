@@ -1,4 +1,4 @@
-"""What is looked at before a table is captured: nothing is changed if anything is refused."""
+"""Checks before a table is captured: nothing is changed if one of them refuses it."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 
 from metl.capture import types
-from metl.capture.changes import publication_of, slot_of
-from metl.capture.names import entries, named, table_of, topic
-from metl.capture.paging import blocked, can_page, unpaged, with_generated
+from metl.capture.lifecycle import publication_of, slot_of
+from metl.capture.names import entries, listed_tables, table_of, topic_name
+from metl.capture.paging import blocking_refusal, can_page, misaligned_tables, unpageable_columns
 from metl.capture.settings import EXACT
-from metl.capture.tables import Table, capturable, find, identifier
+from metl.capture.tables import Table, capturable_tables, find_table, identifier
 from metl.util.nearest import nearest
 
 FINE, NOTE, REFUSED = "fine", "note", "refused"
@@ -28,8 +28,8 @@ select
     exists (select from pg_replication_slots where slot_name = %(slot)s) as has_slot,
     (select pg_has_role(pubowner, 'usage') from pg_publication where pubname = %(publication)s) as owns_publication
 """
-IN_ONE_GO = "nothing to do: rows are read in one go, while changes wait (a blocking snapshot)"
-KINDS = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
+BLOCKING_SNAPSHOT = "nothing to do: rows are read in one go, while changes wait (a blocking snapshot)"
+NOT_CAPTURABLE = {"v": "a view", "m": "a materialized view", "f": "a foreign table"}
 
 
 @dataclass(frozen=True)
@@ -40,19 +40,19 @@ class Finding:
     way_out: str | None = None
 
 
-#: A verdict, what was found, and the way out.
+#: Verdict, finding and way out.
 Remark = tuple[str, str, str | None]
 
 
 def check(
     connection: psycopg.Connection, names: Sequence[str], prefix: str, settings: dict[str, str] | None
 ) -> list[Finding]:
-    """Of the server, and of each table that is added to a connector; it has no settings if it is new."""
+    """Checks the server, and each table to be added to a connector; a new connector has no settings."""
     cursor = connection.cursor(row_factory=psycopg.rows.dict_row)
     slot, publication = slot_of(settings, prefix), publication_of(settings, prefix)
     server = cursor.execute(SERVER, {"slot": slot, "publication": publication}).fetchone()
     assert server is not None
-    remarks = {"server": list(_server(connection.info, server, publication))}
+    remarks = {"server": list(_check_server(connection.info, server, publication))}
     if settings is None and server["has_slot"]:
         way_out = f"choose another PREFIX, or, if nobody reads it: select pg_drop_replication_slot('{slot}')"
         remarks["server"].append((REFUSED, f"replication slot {slot} is another connector's", way_out))
@@ -64,22 +64,22 @@ def check(
         )
     left = f"{server['slots']} replication slots and {server['senders']} WAL senders are left"
     topics: dict[str, list[str]] = {}
-    for name in {*named(settings or {}), *names}:
-        topics.setdefault(topic(prefix, name), []).append(name)
+    for name in {*listed_tables(settings or {}), *names}:
+        topics.setdefault(topic_name(prefix, name), []).append(name)
     for name in names:
-        table = find(connection, name)
-        remarks[name] = list(_missing(connection, name) if table is None else _table(table))
-        others = [other for other in topics[topic(prefix, name)] if other != name]
+        table = find_table(connection, name)
+        remarks[name] = list(_report_missing(connection, name) if table is None else _check_table(table))
+        others = [other for other in topics[topic_name(prefix, name)] if other != name]
         if others:
-            finding = f"its messages would come to the same topic as those of {others[0]}: {topic(prefix, name)}"
+            finding = f"its messages would come to the same topic as those of {others[0]}: {topic_name(prefix, name)}"
             remarks[name].append((REFUSED, finding, "rename one of them, or capture it under another PREFIX"))
         if table is not None and settings is not None:
-            remarks[name] += _added(connection, table, settings)
+            remarks[name] += _check_with_connector(connection, table, settings)
     connection.rollback()
     return [
         Finding(about, *remark)
-        for about, found in remarks.items()
-        for remark in found or [(FINE, left if about == "server" else "nothing to remark", None)]
+        for about, about_remarks in remarks.items()
+        for remark in about_remarks or [(FINE, left if about == "server" else "nothing to remark", None)]
     ]
 
 
@@ -87,7 +87,7 @@ def refused(findings: Iterable[Finding]) -> list[Finding]:
     return [each for each in findings if each.verdict == REFUSED]
 
 
-def _server(info: psycopg.ConnectionInfo, server: dict[str, Any], publication: str) -> Iterator[Remark]:
+def _check_server(info: psycopg.ConnectionInfo, server: dict[str, Any], publication: str) -> Iterator[Remark]:
     user, database = info.user, info.dbname
     if server["wal_level"] != "logical":
         level = server["wal_level"]
@@ -111,28 +111,30 @@ def _server(info: psycopg.ConnectionInfo, server: dict[str, Any], publication: s
         yield NOTE, "a connector that stands still keeps WAL until the disk is full (max_slot_wal_keep_size)", way_out
 
 
-def _missing(connection: psycopg.Connection, name: str) -> Iterator[Remark]:
-    way_out = nearest(name, capturable(connection)).strip() or "names are as \\dt of psql shows them, without quotes"
+def _report_missing(connection: psycopg.Connection, name: str) -> Iterator[Remark]:
+    way_out = (
+        nearest(name, capturable_tables(connection)).strip() or "names are as \\dt of psql shows them, without quotes"
+    )
     yield REFUSED, f"database {connection.info.dbname} has no such table", way_out
 
 
-def _added(connection: psycopg.Connection, table: Table, settings: dict[str, str]) -> Iterator[Remark]:
-    """To a connector that runs."""
+def _check_with_connector(connection: psycopg.Connection, table: Table, settings: dict[str, str]) -> Iterator[Remark]:
+    """Of a table that is added to an existing connector."""
     excluded = {table_of(entry) for entry in entries(settings, "column.exclude.list")}
     left_out = [each for each in table.columns if f"{table.name}.{each}" in excluded and each not in table.generated]
     if left_out:
         way_out = "take it out of column.exclude.list of the connector if it is wanted"
         yield NOTE, f"the connector leaves out {', '.join(left_out)}, no generated column (any more)", way_out
-    if not can_page(table) and (mixed_up := with_generated(connection, settings, [table])):
+    if not can_page(table) and (misaligned := misaligned_tables(connection, settings, [table])):
         database = connection.info.dbname
         way_out = f"capture it with a connector of its own: another PREFIX, and --dsn that names database {database}"
-        yield REFUSED, blocked(table.name, mixed_up), way_out
+        yield REFUSED, blocking_refusal(table.name, misaligned), way_out
 
 
-def _table(table: Table) -> Iterator[Remark]:
+def _check_table(table: Table) -> Iterator[Remark]:
     quoted = identifier(table.name).as_string()
-    if table.kind in KINDS:
-        yield REFUSED, f"{KINDS[table.kind]} has no log of changes", "capture the tables below it"
+    if table.kind in NOT_CAPTURABLE:
+        yield REFUSED, f"{NOT_CAPTURABLE[table.kind]} has no log of changes", "capture the tables below it"
         return
     if table.is_partition:
         yield REFUSED, f"a partition of {table.root}", f"capture {table.root}: changes come under its name"
@@ -145,28 +147,28 @@ def _table(table: Table) -> Iterator[Remark]:
         yield REFUSED, f"it belongs to {table.owner}, and only its owner can publish it", way_out
     if not table.may_select:
         yield REFUSED, "its rows cannot be read", f"grant select on {quoted} to the connector's role"
-    yield from _identity(table)
+    yield from _check_replica_identity(table)
     if table.kind == "p":
         yield NOTE, "partitioned: changes of its partitions come as changes of this table", None
     if table.children:
         way_out = f"capture {', '.join(table.children)} as well, if you want their rows"
         yield NOTE, "other tables inherit from it: only its own rows are captured under its name", way_out
-    for column, kind in list(unpaged(table).items())[:1]:
-        yield NOTE, f"snapshots cannot page by key column {column} of type {kind}", IN_ONE_GO
-    if table.key and not unpaged(table) and not can_page(table):
+    for key, kind in list(unpageable_columns(table).items())[:1]:
+        yield NOTE, f"snapshots cannot page by key column {key} of type {kind}", BLOCKING_SNAPSHOT
+    if table.key and not unpageable_columns(table) and not can_page(table):
         reason = "of the tables that inherit from it" if table.children else "of its name"
-        yield NOTE, f"snapshots cannot page through it, because {reason}", IN_ONE_GO
+        yield NOTE, f"snapshots cannot page through it, because {reason}", BLOCKING_SNAPSHOT
     if table.generated:
         names = ", ".join(table.generated)
         way_out = "they are left out (column.exclude.list); take them by SQL, or map what they are made of"
         yield NOTE, f"generated columns are not in the change stream: {names}", way_out
-    for name, facts in table.columns.items():
-        inexact = types.INEXACT.get(str(facts["type"]))
+    for name, column in table.columns.items():
+        inexact = types.INEXACT.get(str(column["type"]))
         if inexact and name not in table.generated:
-            yield NOTE, f"{name} {facts['type']}: {inexact}", None
+            yield NOTE, f"{name} {column['type']}: {inexact}", None
 
 
-def _identity(table: Table) -> Iterator[Remark]:
+def _check_replica_identity(table: Table) -> Iterator[Remark]:
     quoted = identifier(table.name).as_string()
     long = [name for name, column in table.columns.items() if column["long"] and name not in table.key]
     if not table.key and table.identity != "f" and not table.identity_index:

@@ -1,4 +1,4 @@
-"""Connectors on Kafka Connect: made, looked at, restarted, deleted."""
+"""Kafka Connect's REST API: create, inspect, restart and delete connectors."""
 
 import time
 from typing import Any
@@ -14,7 +14,7 @@ from metl.util.nearest import nearest
 RUNNING_TIMEOUT = 60.0
 REST_TIMEOUT = 60.0
 POLL_INTERVAL = 0.2
-#: From the worst to the best: a connector is as good as the worst of it and its tasks.
+#: From the worst to the best. The state shown is the worst of a connector and its tasks.
 STATES = ("FAILED", "UNASSIGNED", "STOPPED", "PAUSED", "RESTARTING", "RUNNING")
 
 
@@ -22,7 +22,7 @@ address = connect_url
 
 
 def request(method: str, address: str, body: object = None, timeout: float = REST_TIMEOUT) -> Any:
-    """What Connect answers. While its workers distribute connectors anew it says 409: that passes."""
+    """The answer of Kafka Connect. Retries on 409, which it gives while its workers rebalance."""
     end = time.monotonic() + timeout
     while True:
         try:
@@ -41,33 +41,33 @@ def request(method: str, address: str, body: object = None, timeout: float = RES
 
 
 def url(connect: str, name: str, *path: str) -> str:
-    """Of a connector: whoever made it may have given it any name."""
+    """Of a connector, whose name may contain any character."""
     return "/".join((connect, "connectors", quote(name, safe=""), *path))
 
 
-def every(connect: str) -> dict[str, dict[str, Any]]:
+def list_connectors(connect: str) -> dict[str, dict[str, Any]]:
     """Each connector's `info` and `status`."""
-    found: dict[str, dict[str, Any]] = request("GET", f"{connect}/connectors?expand=info&expand=status", timeout=5)
-    return found
+    by_name: dict[str, dict[str, Any]] = request("GET", f"{connect}/connectors?expand=info&expand=status", timeout=5)
+    return by_name
 
 
 def find_config(connect: str, name: str) -> dict[str, str] | None:
-    """The settings of a connector, if it is there."""
+    """The settings of a connector; null if there is none of this name."""
     try:
-        found: dict[str, str] = request("GET", url(connect, name, "config"))
+        settings: dict[str, str] = request("GET", url(connect, name, "config"))
     except http.RestError as error:
         if error.status == 404:
             return None
         raise
-    return found
+    return settings
 
 
-def config(connect: str, name: str) -> dict[str, str]:
-    found = find_config(connect, name)
-    if found is None:
-        known = request("GET", f"{connect}/connectors")
-        raise BadInput(f"There is no connector {name!r}.{nearest(name, known)}")
-    return found
+def require_config(connect: str, name: str) -> dict[str, str]:
+    settings = find_config(connect, name)
+    if settings is None:
+        names = request("GET", f"{connect}/connectors")
+        raise BadInput(f"There is no connector {name!r}.{nearest(name, names)}")
+    return settings
 
 
 def create(connect: str, name: str, settings: dict[str, str]) -> None:
@@ -81,58 +81,61 @@ def put(connect: str, name: str, settings: dict[str, str]) -> None:
         request("PUT", url(connect, name, "config"), settings)
     except http.RestError as error:
         if error.status == 500:
-            # Kafka Connect fails to say what Debezium said when it tried the address.
+            # Kafka Connect drops the reason that Debezium gave when it tested the connection.
             raise BadInput(
                 f"Connector {name} cannot log in to {settings.get('database.dbname')} as "
-                f"{settings.get('database.user')} with the password that it is told to use "
+                f"{settings.get('database.user')} with the password in its settings "
                 "(--password), or cannot reach it. `metl logs connect` has the reason."
             ) from None
         if error.status != 400:
             raise
-        # Debezium has tried the settings: it names each that is wrong.
+        # Debezium has validated the settings: the message names each wrong one.
         raise BadInput(f"Connector {name} does not take its settings: {error}") from None
 
 
 def await_running(connect: str, name: str) -> None:
     end = time.monotonic() + RUNNING_TIMEOUT
     while True:
-        found = status(connect, name)
-        require_alive(name, found)
-        if state(found) == "RUNNING" and found["tasks"]:
+        current = status(connect, name)
+        require_alive(name, current)
+        if state(current) == "RUNNING" and current["tasks"]:
             return
         if time.monotonic() > end:
-            raise PartFailed(f"Connector {name} does not run after {RUNNING_TIMEOUT:.0f} s: it is {state(found)}.")
+            raise PartFailed(f"Connector {name} does not run after {RUNNING_TIMEOUT:.0f} s: it is {state(current)}.")
         time.sleep(POLL_INTERVAL)
 
 
 def status(connect: str, name: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = request("GET", url(connect, name, "status"))
+        answer: dict[str, Any] = request("GET", url(connect, name, "status"))
     except http.RestError as error:
-        # Not known yet.
+        # A new connector has no status yet.
         if error.status == 404:
             return {"connector": {"state": "UNASSIGNED"}, "tasks": []}
         raise
-    return found
+    return answer
 
 
 def state(status: dict[str, Any]) -> str:
     """The worst of connector and tasks."""
-    found = {str(part["state"]) for part in (status["connector"], *status["tasks"])}
-    return min(found, key=lambda each: STATES.index(each) if each in STATES else 0)
+    states = {str(part["state"]) for part in (status["connector"], *status["tasks"])}
+    return min(states, key=lambda each: STATES.index(each) if each in STATES else 0)
 
 
-def traces(status: dict[str, Any]) -> set[str]:
-    """Of what failed: they tell one failure from another."""
+def failure_traces(status: dict[str, Any]) -> set[str]:
+    """Stack traces of failed parts, which distinguish a new failure from an old one."""
     return {part.get("trace", "") for part in (status["connector"], *status["tasks"]) if part["state"] == "FAILED"}
 
 
-def failure(status: dict[str, Any]) -> str | None:
-    """The first cause of what failed."""
+def failure_cause(status: dict[str, Any]) -> str | None:
+    """Of the connector or one of its tasks; null if none has failed."""
     failed = [part for part in (status["connector"], *status["tasks"]) if part["state"] == "FAILED"]
-    if not failed:
-        return None
-    trace = failed[-1].get("trace", "")
+    return part_failure(failed[-1]) if failed else None
+
+
+def part_failure(part: dict[str, Any]) -> str:
+    """The root cause of a failed connector or task."""
+    trace = part.get("trace", "")
     if f"ClassNotFoundException: {CONVERTER_CLASS}" in trace:
         return (
             f"Kafka Connect does not have METL's converter, {CONVERTER_CLASS}: its plugin folder must have what "
@@ -142,7 +145,7 @@ def failure(status: dict[str, Any]) -> str | None:
 
 
 def require_alive(name: str, status: dict[str, Any]) -> None:
-    cause = failure(status)
+    cause = failure_cause(status)
     if cause is not None:
         raise MetlError(
             f"Connector {name} failed: {cause}. Mend that, then: metl capture restart {name}. "
@@ -151,13 +154,13 @@ def require_alive(name: str, status: dict[str, Any]) -> None:
 
 
 def restart(connect: str, name: str) -> None:
-    """Also one that was paused or stopped."""
+    """Also resumes one that was paused or stopped."""
     request("PUT", url(connect, name, "resume"))
     request("POST", url(connect, name, "restart?includeTasks=true"))
 
 
 def forget_offsets(connect: str, name: str) -> None:
-    """Stops it and makes it forget how far it has read; its next start is like its first."""
+    """Stops it and deletes its source offsets: its next start takes an initial snapshot."""
     request("PUT", url(connect, name, "stop"))
     end = time.monotonic() + RUNNING_TIMEOUT
     while True:
@@ -165,7 +168,7 @@ def forget_offsets(connect: str, name: str) -> None:
             request("DELETE", url(connect, name, "offsets"))
             return
         except http.RestError as error:
-            # A task that is about to stop.
+            # Until its task has stopped, Kafka Connect refuses.
             if error.status not in (400, 500) or time.monotonic() > end:
                 raise
         time.sleep(POLL_INTERVAL)

@@ -1,4 +1,4 @@
-"""How connectors are: what Kafka Connect says of them, and what their source databases say."""
+"""Health of connectors, as Kafka Connect and their source databases report it."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,10 +10,10 @@ import psycopg
 from psycopg.rows import dict_row
 
 from metl.capture import connectors, source
-from metl.capture.changes import publication_of, slot_of
-from metl.capture.names import captured, entries, named
-from metl.capture.publication import published
-from metl.capture.tables import capturable
+from metl.capture.lifecycle import publication_of, slot_of
+from metl.capture.names import captured_tables, entries, listed_tables
+from metl.capture.publication import published_tables
+from metl.capture.tables import capturable_tables
 from metl.config import SOURCE_DSN
 
 SLOT = """
@@ -50,60 +50,60 @@ class Health:
     def is_bad(self) -> bool:
         return self.problem is not None
 
-    def plain(self) -> dict[str, Any]:
-        when = self.last_event_at
-        return asdict(self) | {"last_event_at": when.isoformat() if when else None}
+    def as_dict(self) -> dict[str, Any]:
+        last = self.last_event_at
+        return asdict(self) | {"last_event_at": last.isoformat() if last else None}
 
 
-def look(connect: str) -> list[Health]:
-    """All connectors, each with what is worst of it; raises if Kafka Connect does not answer."""
-    found = connectors.every(connect)
+def check_connectors(connect: str) -> list[Health]:
+    """All connectors, each with its first problem; raises if Kafka Connect does not answer."""
+    described = connectors.list_connectors(connect)
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(lambda name: _look(connect, name, found[name]), sorted(found)))
+        return list(pool.map(lambda name: _check_connector(connect, name, described[name]), sorted(described)))
 
 
-def unreachable(known: list[dict[str, Any]]) -> list[Health]:
-    """Those that metl.connectors had seen, now that nobody can be asked."""
+def unreachable(last_reports: list[dict[str, Any]]) -> list[Health]:
+    """The connectors in metl.connectors, while Kafka Connect does not answer."""
     way_out = "Start it: metl up connect; or correct METL_CONNECT."
     return [
         Health(
             each["connector"], "unreachable", each["prefix"], "Kafka Connect does not answer: nothing is captured.",
             way_out, tables=each["tables"], slot=each["slot"], last_event_at=each["last_event_at"],
         )
-        for each in known
+        for each in last_reports
     ]  # fmt: skip
 
 
-def _look(connect: str, name: str, found: dict[str, Any]) -> Health:
-    settings, status = found["info"]["config"], found["status"]
+def _check_connector(connect: str, name: str, described: dict[str, Any]) -> Health:
+    settings, status = described["info"]["config"], described["status"]
     health = Health(
         name,
         connectors.state(status).lower(),
         settings.get("topic.prefix"),
         tasks=[
             {"task": task["id"], "state": task["state"].lower(), "worker": task.get("worker_id")}
-            | ({"error": connectors.failure({"connector": task, "tasks": []})} if task["state"] == "FAILED" else {})
+            | ({"error": connectors.part_failure(task)} if task["state"] == "FAILED" else {})
             for task in status["tasks"]
         ],
-        tables=named(settings),
+        tables=listed_tables(settings),
     )
-    worst = next(_problems(connect, name, settings, status, health), None)
-    if worst is not None:
-        health.problem, health.way_out = worst
+    problem = next(_problems(connect, name, settings, status, health), None)
+    if problem is not None:
+        health.problem, health.way_out = problem
     return health
 
 
 def _problems(
     connect: str, name: str, settings: dict[str, str], status: dict[str, Any], health: Health
 ) -> Iterator[tuple[str, str]]:
-    """What is wrong and the way out, the first cause first: a task often fails because of something at the source."""
-    failure = connectors.failure(status)
+    """Problems and their ways out, causes first: a task often fails because of the source."""
+    failure = connectors.failure_cause(status)
     if settings.get("connector.class", "").endswith("PostgresConnector"):
         health.slot = slot_of(settings, name)
         try:
             with source.connect(settings) as connection:
                 yield from _source_problems(connect, name, settings, connection, health)
-        except source.NoLogin as error:
+        except source.LoginFailed as error:
             yield (
                 f"{error}.",
                 "Put the right password where the connector finds it (its setting database.password), then: "
@@ -123,28 +123,32 @@ def _problems(
 def _source_problems(
     connect: str, name: str, settings: dict[str, str], connection: psycopg.Connection, health: Health
 ) -> Iterator[tuple[str, str]]:
-    anew = f"metl capture restart {name} --anew --why …  (reads all rows once more; deletes meanwhile are lost)"
-    everything = capturable(connection)
-    health.tables = sorted({*named(settings), *captured(settings, everything)}) if entries(settings) else everything
+    reset = f"metl capture restart {name} --anew --why …  (reads all rows once more; deletes meanwhile are lost)"
+    existing = capturable_tables(connection)
+    health.tables = existing
+    if entries(settings):
+        health.tables = sorted({*listed_tables(settings), *captured_tables(settings, existing)})
     slot = connection.cursor(row_factory=dict_row).execute(SLOT, [health.slot]).fetchone()
     if slot is not None:
         health.behind_bytes, health.wal_bytes = slot["behind"], slot["kept"]
     if slot is None and health.status not in ("unassigned", "restarting"):
-        yield f"Replication slot {health.slot} is gone, and with it the changes that were not read yet.", anew
+        yield f"Replication slot {health.slot} is gone, and with it the changes that were not read yet.", reset
     if slot is not None and slot["wal_status"] == "lost":
-        yield f"Replication slot {health.slot} is lost: the server kept too little WAL for it.", anew
+        yield f"Replication slot {health.slot} is lost: the server kept too little WAL for it.", reset
     publication = publication_of(settings, name)
-    made = connection.execute(PUBLICATION, [publication]).fetchone()
-    if made is None:
-        yield f"Publication {publication} is gone: changes are not published any more.", anew
-    elif not made[0]:
-        yield from _table_problems(name, health.tables, everything, published(connection, publication))
+    row = connection.execute(PUBLICATION, [publication]).fetchone()
+    if row is None:
+        yield f"Publication {publication} is gone: changes are not published any more.", reset
+    elif not row[0]:
+        published = published_tables(connection, publication)
+        yield from _table_problems(name, health.tables, existing, published)
     if slot is not None and slot["wal_status"] == "unreserved":
         yield (
             f"Replication slot {health.slot} is about to be lost: the server keeps no more WAL for it.",
             f"Raise max_slot_wal_keep_size, and see with metl capture show {name} how the connector catches up.",
         )
-    if slot is not None and not slot["active"] and health.status == "running" and not _takes_snapshot(connect, name):
+    is_unread = slot is not None and not slot["active"] and health.status == "running"
+    if is_unread and not _is_in_initial_snapshot(connect, name):
         yield (
             f"Nobody reads replication slot {health.slot}: the connector runs, but has lost its source.",
             f"`metl logs connect` says why. It tries again by itself; or at once: metl capture restart {name}",
@@ -152,24 +156,24 @@ def _source_problems(
 
 
 def _table_problems(
-    name: str, wanted: list[str], everything: list[str], published_tables: set[str]
+    name: str, captured: list[str], existing: list[str], published: set[str]
 ) -> Iterator[tuple[str, str]]:
-    for table in wanted:
-        if table not in everything:
+    for table in captured:
+        if table not in existing:
             yield (
                 f"Table {table} is gone.",
-                f"If for good: metl capture remove {name} {table} --why …; if it is made anew: "
+                f"If for good: metl capture remove {name} {table} --why …; if it is created again: "
                 f"metl capture add {name} {table}",
             )
-        elif table not in published_tables:
+        elif table not in published:
             yield (
-                f"Changes of {table} are not published: it was made anew, or taken out of the publication.",
+                f"Changes of {table} are not published: it was created again, or taken out of the publication.",
                 f"metl capture add {name} {table}  (also reads its rows; those of an old table stay in the "
                 "warehouse, and metl compare shows them)",
             )
 
 
-def _takes_snapshot(connect: str, name: str) -> bool:
-    """While it reads all rows at its first start, it does not read its slot yet."""
+def _is_in_initial_snapshot(connect: str, name: str) -> bool:
+    """A connector reads its slot only after its initial snapshot."""
     offsets = connectors.request("GET", connectors.url(connect, name, "offsets"), timeout=5).get("offsets") or []
     return not offsets or any((each.get("offset") or {}).get("snapshot") for each in offsets)

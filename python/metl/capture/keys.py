@@ -1,11 +1,11 @@
-"""The key of a row as Debezium's messages have it, in SQL of its own database."""
+"""The key of a row as Debezium's messages have it, computed by SQL in its own database."""
 
 import psycopg
 from psycopg import sql
 
 from metl.errors import BadInput
 
-#: The columns of a table's primary key in its order, with their base types: a domain is what it is made of.
+#: The columns of a table's primary key in order; those of a domain with its base type.
 COLUMNS = """
 with recursive base as (
     select attribute.attname, attribute.atttypid as type, attribute.atttypmod as modifier,
@@ -25,21 +25,21 @@ order by base.place
 """
 MICROSECONDS = "(extract(epoch from {0}) * 1000000)::bigint"
 MILLISECONDS = "(extract(epoch from {0}) * 1000)::bigint"
-# Outside of what PostgreSQL can count to; see sql/decoding/_source_value_sql.sql.
+# Infinite dates are sent as numbers outside of PostgreSQL's range; see sql/decoding/_source_value_sql.sql.
 DAYS = "case when isfinite({0}) then {0} - date 'epoch' when {0} > date 'epoch' then -2147472692 else -2147472691 end"
-MOMENT = (
+TIMESTAMP = (
     "case when isfinite({0}) then {1} when {0} > timestamp 'epoch' then 9223372036825200000 / {2} "
     "else -9223372036832400000 / {2} end"
 )
 # ISO 8601 has a year 0, and a sign before years that do not have four digits.
-ZONED = (
+TIMESTAMP_WITH_ZONE = (
     "case when isfinite({0}) then (select case when year > 9999 then '+' || year when year < 0 then '-' || "
     "lpad((-year)::text, 4, '0') else lpad(year::text, 4, '0') end from (select year + (year < 0)::int as year "
     "from (select extract(year from {0} at time zone 'UTC')::int as year) as era) as iso) || "
     "to_char({0} at time zone 'UTC', '-MM-DD\"T\"HH24:MI:SS{1}\"Z\"') else {0}::text end"
 )
-#: By the name of the type in pg_type.
-FORMS = (
+#: SQL expressions by the type's name in pg_type.
+KEY_EXPRESSIONS = (
     dict.fromkeys(("int2", "int4", "int8", "bool", "text", "varchar", "name"), "{0}")
     | dict.fromkeys(("uuid", "enum", "range", "numeric", "bit", "varbit", "cidr", "macaddr", "macaddr8"), "{0}::text")
     | {
@@ -60,32 +60,32 @@ def key_columns(rows: psycopg.Connection, table: str) -> list[tuple[str, str, in
     return rows.execute(COLUMNS, [table]).fetchall()
 
 
-def key_of(rows: psycopg.Connection, table: str) -> sql.Composable:
+def key_expression(rows: psycopg.Connection, table: str) -> sql.Composable:
     """SQL for the key of a row as messages have it; `table` is a quoted name."""
     columns = key_columns(rows, table)
     if not columns:
         raise BadInput(f"There is no table {table} with a primary key in this database: nothing tells its rows apart.")
     parts = []
-    for column, kind, modifier, shown in columns:
-        form = _form(kind, modifier)
-        if form is None:
+    for column, kind, modifier, full_type in columns:
+        expression = _column_expression(kind, modifier)
+        if expression is None:
             raise BadInput(
-                f"The primary key of {table} has {column} of type {shown}, whose form in messages is not known. "
+                f"The primary key of {table} has {column} of type {full_type}, whose form in messages is not known. "
                 "Load it by messages: metl snapshot, or metl load"
             )
-        value = sql.SQL(form).format(sql.Identifier(column))
+        value = sql.SQL(expression).format(sql.Identifier(column))
         parts.append(sql.SQL("{}, {}").format(sql.Literal(column), value))
     return sql.SQL("jsonb_build_object({})").format(sql.SQL(", ").join(parts))
 
 
-def _form(kind: str, modifier: int) -> str | None:
+def _column_expression(kind: str, modifier: int) -> str | None:
     digits = 6 if modifier < 0 else modifier
-    # Up to three digits are counted in milliseconds, more in microseconds.
+    # Debezium sends up to three fractional digits as milliseconds, more as microseconds.
     units, per_unit = (MILLISECONDS, "1000") if digits <= 3 else (MICROSECONDS, "1")
     if kind == "time":
         return units
     if kind == "timestamp":
-        return MOMENT.replace("{1}", units).replace("{2}", per_unit)
+        return TIMESTAMP.replace("{1}", units).replace("{2}", per_unit)
     if kind == "timestamptz":
-        return ZONED.replace("{1}", f".FF{digits}" if digits else "")
-    return FORMS.get(kind)
+        return TIMESTAMP_WITH_ZONE.replace("{1}", f".FF{digits}" if digits else "")
+    return KEY_EXPRESSIONS.get(kind)

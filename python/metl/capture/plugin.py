@@ -6,7 +6,7 @@ from pathlib import Path
 from metl.jvm import jars, scala
 
 CONNECTOR = "debezium-connector-postgres"
-#: What a connector is told to load it.
+#: A connector's settings name it.
 CONVERTER_CLASS = "metl.capture.ExactValues"
 CONVERTER = scala.Jar(
     "metl-converter.jar", Path(__file__).with_name("converter"), lambda: jars.folder("debezium") / CONNECTOR
@@ -14,6 +14,6 @@ CONVERTER = scala.Jar(
 
 
 def add_converter(plugin: Path) -> None:
-    """Into the folder of Debezium's own jars: its classes must be loaded by the same class loader."""
+    """Into the folder of Debezium's own jars: both need the same class loader."""
     for jar in (CONVERTER.build(), scala.scala_library()):
         shutil.copy(jar, plugin / jar.name)

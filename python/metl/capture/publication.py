@@ -1,8 +1,8 @@
-"""What a connector needs in the source database: a publication, which METL makes, and a replication slot, which
-Debezium makes.
+"""A connector's publication, which METL creates in the source database, and its replication slot, which Debezium
+creates.
 
-Debezium could make publications, too. But it never sets publish_via_partition_root on one that is there, and after
-somebody dropped one it would make it anew at its next start without a word about the changes that were lost.
+Debezium could create publications, too. But it never sets publish_via_partition_root on an existing one, and it would
+silently recreate a dropped one at its next start, although changes were lost.
 """
 
 import contextlib
@@ -23,33 +23,33 @@ select schemaname || '.' || tablename from pg_publication_tables where pubname =
 
 
 def publish(connection: psycopg.Connection, publication: str, tables: Sequence[str]) -> list[str]:
-    """Makes the publication, or adds to it what it lacks; returns what it did. Nothing is ever taken out of it here."""
+    """Creates the publication or adds missing tables; returns a sentence for each change. Drops no table from it."""
     name, listed = sql.Identifier(publication), sql.SQL(", ").join(map(identifier, tables))
-    done = []
-    with _explained(publication):
-        found = connection.execute(PUBLICATION, [publication]).fetchone()
-        if found is None:
-            make = "create publication {} for table {} with (publish_via_partition_root = true)"
-            connection.execute(sql.SQL(make).format(name, listed))
-            done.append(f"made publication {publication}")
+    actions = []
+    with _translate_errors(publication):
+        row = connection.execute(PUBLICATION, [publication]).fetchone()
+        if row is None:
+            create = "create publication {} for table {} with (publish_via_partition_root = true)"
+            connection.execute(sql.SQL(create).format(name, listed))
+            actions.append(f"created publication {publication}")
         else:
-            via_root, all_tables = found
+            via_root, all_tables = row
             if not via_root:
                 alter = "alter publication {} set (publish_via_partition_root = true)"
                 connection.execute(sql.SQL(alter).format(name))
-                done.append(f"publication {publication} publishes changes of partitions as changes of their table")
-            missing = [] if all_tables else [each for each in tables if each not in published(connection, publication)]
-            for each in missing:
+                actions.append(f"publication {publication} publishes changes of partitions as changes of their table")
+            existing = published_tables(connection, publication)
+            for each in () if all_tables else (table for table in tables if table not in existing):
                 connection.execute(sql.SQL("alter publication {} add table {}").format(name, identifier(each)))
-                done.append(f"added {each} to publication {publication}")
+                actions.append(f"added {each} to publication {publication}")
         connection.commit()
-    return done
+    return actions
 
 
 def unpublish(connection: psycopg.Connection, publication: str, tables: Sequence[str]) -> None:
-    """Takes tables out of the publication, those that are in it."""
-    with _explained(publication):
-        for each in set(tables) & published(connection, publication):
+    """Drops those of the tables that are in the publication from it."""
+    with _translate_errors(publication):
+        for each in set(tables) & published_tables(connection, publication):
             drop = "alter publication {} drop table {}"
             connection.execute(sql.SQL(drop).format(sql.Identifier(publication), identifier(each)))
         connection.commit()
@@ -59,18 +59,18 @@ def has_publication(connection: psycopg.Connection, publication: str) -> bool:
     return connection.execute(PUBLICATION, [publication]).fetchone() is not None
 
 
-def published(connection: psycopg.Connection, publication: str) -> set[str]:
+def published_tables(connection: psycopg.Connection, publication: str) -> set[str]:
     return {name for (name,) in connection.execute(PUBLISHED, [publication])}
 
 
 def drop_publication(connection: psycopg.Connection, publication: str) -> None:
-    with _explained(publication):
+    with _translate_errors(publication):
         connection.execute(sql.SQL("drop publication if exists {}").format(sql.Identifier(publication)))
         connection.commit()
 
 
 def drop_slot(connection: psycopg.Connection, slot: str) -> None:
-    """A deleted connector leaves its slot behind, which would keep the server's WAL for ever."""
+    """Deleting a connector does not drop its slot, which would retain WAL for ever."""
     end = time.monotonic() + SLOT_TIMEOUT
     while True:
         try:
@@ -87,9 +87,9 @@ def drop_slot(connection: psycopg.Connection, slot: str) -> None:
 
 
 @contextlib.contextmanager
-def _explained(publication: str) -> Iterator[None]:
+def _translate_errors(publication: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        said = (error.diag.message_primary or str(error)).strip()
-        raise MetlError(f"The source does not change publication {publication}: {said}.") from None
+        message = (error.diag.message_primary or str(error)).strip()
+        raise MetlError(f"The source does not change publication {publication}: {message}.") from None

@@ -1,23 +1,23 @@
-"""What a Debezium connector is told: every setting that decides what its messages look like."""
+"""Settings of Debezium connectors: every one that decides what messages look like."""
 
 import re
 from collections.abc import Iterable
 
-from metl.capture.names import pattern
+from metl.capture.names import name_pattern
 from metl.capture.plugin import CONVERTER_CLASS
 
 HEARTBEAT = "metl.heartbeat"
-#: So that no value is altered on its way out of the database.
+#: Without these, Debezium would alter values.
 EXACT = {
-    # By default a NULL comes as the default of its column.
+    # By default a NULL is sent as the column's default value.
     "key.converter.replace.null.with.default": "false",
     "value.converter.replace.null.with.default": "false",
     "decimal.handling.mode": "string",
-    # The default counts microseconds, a month as 30.4375 days.
+    # By default intervals become microseconds, a month 30.4375 days.
     "interval.handling.mode": "string",
-    # By default, a value that cannot be converted becomes null and a line in the log.
+    # By default a value that cannot be converted is logged and sent as null.
     "event.converting.failure.handling.mode": "fail",
-    # Only then do values of types that Debezium does not know reach METL's converter.
+    # Otherwise values of types that Debezium does not know never reach METL's converter.
     "include.unknown.datatypes": "true",
     "converters": "exact",
     "exact.type": CONVERTER_CLASS,
@@ -36,11 +36,11 @@ def postgres_source(
     registry: str,
     kafka: str | None = None,
 ) -> dict[str, str]:
-    """The settings of a connector whose messages carry the id under which the registry knows their schema.
+    """A connector whose messages carry the registry's id of their schema.
 
-    With the address of `kafka` it also hears signals, so that `metl snapshot` can ask it for rows once more.
+    With the address of `kafka` it also reads signals, so that `metl snapshot` can request its rows again.
 
-    `password` is best a reference, `${file:<passwords.properties>:<user>}`: Connect shows settings to everybody.
+    `password` should be a reference, `${file:<passwords.properties>:<user>}`: Connect shows settings to everybody.
     """
     converter = {
         "": "io.apicurio.registry.utils.converter.ExtJsonConverter",
@@ -56,46 +56,46 @@ def postgres_source(
         "database.dbname": database,
         "database.user": user,
         "database.password": password,
-        "table.include.list": ",".join(map(pattern, tables)),
+        "table.include.list": ",".join(map(name_pattern, tables)),
         "plugin.name": "pgoutput",
         "slot.name": slot_name(prefix),
         "publication.name": slot_name(prefix),
-        # METL makes it, for reasons that publication.py gives.
+        # METL creates it; publication.py says why.
         "publication.autocreate.mode": "disabled",
         **EXACT,
-        # By default it keeps truncates to itself, and nobody would know that the rows are gone.
+        # By default truncates are skipped, and their rows would stay in the warehouse.
         "skipped.operations": "none",
         "heartbeat.interval.ms": "10000",
-        # Something of this database is in the log at every heartbeat. Else the slot of a quiet one would stand still
-        # and keep the WAL of its busy neighbours, and a blocking snapshot would wait for somebody's change to begin.
-        # In a transaction: an incremental snapshot asks every message for the number of its.
+        # Writes to this database's WAL at every heartbeat. Otherwise the slot of an idle database would not advance and
+        # retain the WAL of the busy ones beside it, and a blocking snapshot would only start at the next change.
+        # Transactional, since an incremental snapshot reads the transaction id of every message.
         "heartbeat.action.query": f"select pg_logical_emit_message(true, '{HEARTBEAT}', '')",
         "message.prefix.exclude.list": HEARTBEAT,
-        **(signals(prefix, kafka) if kafka else {}),
+        **(signal_settings(prefix, kafka) if kafka else {}),
         **{f"{side}.converter{key}": value for side in ("key", "value") for key, value in converter.items()},
     }
 
 
-def signals(prefix: str, kafka: str) -> dict[str, str]:
-    """What lets a connector hear signals from Kafka and tell what becomes of them. It reads only: watermarks in a
-    table of the source's are not needed from PostgreSQL 13 on."""
+def signal_settings(prefix: str, kafka: str) -> dict[str, str]:
+    """Lets a connector read signals from Kafka and send notifications about its snapshots. It only reads the source:
+    from PostgreSQL 13 on, Debezium needs no table of watermarks there."""
     return {
         "signal.enabled.channels": "source,kafka",
-        # Not {prefix}.…: whoever maps these topics would take signals for rows.
+        # Not {prefix}.…: a mapper of those topics would take signals for rows.
         "signal.kafka.topic": f"metl.signals.{prefix}",
         "signal.kafka.bootstrap.servers": kafka,
-        # By default it looks every 5 s for a tenth of a second, of which a consumer needs several to begin at all.
+        # By default it polls every 5 s for a tenth of a second, too short for a consumer to join its group.
         "signal.kafka.poll.timeout.ms": "1000",
         "signal.poll.interval.ms": "1000",
-        # Several connectors may share one topic, and each must hear all of it.
+        # Several connectors may share one topic, and each must read all of it.
         "signal.kafka.groupId": f"metl-signals-{prefix}",
         "read.only": "true",
-        # How snapshots go: Debezium skips a table that it cannot read, and tells only here.
+        # Debezium skips a table that it cannot read, and reports that only by a notification.
         "notification.enabled.channels": "sink",
         "notification.sink.topic.name": f"metl.notifications.{prefix}",
     }
 
 
 def slot_name(prefix: str) -> str:
-    """Slots belong to the whole server, so that their names must differ by connector."""
+    """Unique for each connector, since slots belong to the whole server."""
     return re.sub(r"[^a-z0-9_]", "_", f"metl_{prefix.lower()}")

@@ -1,4 +1,4 @@
-"""The database that a connector reads, as this machine reaches it."""
+"""Connects to a connector's source database from this machine."""
 
 import re
 from pathlib import Path
@@ -14,19 +14,19 @@ REFERENCE = re.compile(r"\$\{file:(?P<path>.+):(?P<key>[^:}]+)\}")
 CONNECT_TIMEOUT = 3
 
 
-class NoLogin(MetlError):
-    """The source lets nobody in with what the connector has."""
+class LoginFailed(MetlError):
+    """The source rejects the connector's user and password."""
 
 
 def connect(settings: dict[str, str]) -> psycopg.Connection:
-    """With the connector's own user and password where this machine can read it, so that a wrong one is noticed."""
-    given = _given(settings)
+    """With the connector's own user and password if this machine can read it, so that a wrong one is noticed."""
+    given = _from_environment(settings)
     try:
-        return psycopg.connect(given or _own(settings), connect_timeout=CONNECT_TIMEOUT)
+        return psycopg.connect(given or _from_settings(settings), connect_timeout=CONNECT_TIMEOUT)
     except psycopg.Error as error:
-        said = " ".join(str(error).split())
-        # libpq names each address that it tried; the last words are the reason.
-        reason = re.sub(r"^.*(FATAL: +|failed: )", "", said).rstrip(".?")
+        message = " ".join(str(error).split())
+        # libpq lists each address that it tried; the reason comes last.
+        reason = re.sub(r"^.*(FATAL: +|failed: )", "", message).rstrip(".?")
         database, user = settings.get("database.dbname"), settings.get("database.user")
         where = f"{settings.get('database.hostname')}:{settings.get('database.port')}"
         who = (
@@ -34,21 +34,21 @@ def connect(settings: dict[str, str]) -> psycopg.Connection:
             if given
             else (f"{user} cannot log in to database {database} at {where}")
         )
-        raise NoLogin(f"{who}: {reason}") from None
+        raise LoginFailed(f"{who}: {reason}") from None
 
 
-def _given(settings: dict[str, str]) -> str | None:
-    """METL_SOURCE_DSN if it names the connector's database. Its server may have another name here than there."""
+def _from_environment(settings: dict[str, str]) -> str | None:
+    """METL_SOURCE_DSN if it names the connector's database. The host may differ from that in the settings."""
     given = config.source_dsn()
     try:
         is_same = given and conninfo_to_dict(given).get("dbname") == settings.get("database.dbname")
     except psycopg.ProgrammingError:
-        raise NoLogin(f"{config.SOURCE_DSN} is not an address that PostgreSQL can read") from None
+        raise LoginFailed(f"{config.SOURCE_DSN} is not an address that PostgreSQL can read") from None
     return given if is_same else None
 
 
-def _own(settings: dict[str, str]) -> str:
-    """The connector's address and, if it can be read, password."""
+def _from_settings(settings: dict[str, str]) -> str:
+    """The connector's address and, if this machine can read it, password."""
     password = _password(settings.get("database.password", ""))
     return make_conninfo(
         host=settings.get("database.hostname"),
@@ -60,7 +60,7 @@ def _own(settings: dict[str, str]) -> str:
 
 
 def _password(setting: str) -> str | None:
-    """Null if it is kept where only Kafka Connect can read it; then ~/.pgpass may have it."""
+    """Null if only Kafka Connect can read it; ~/.pgpass may have it then."""
     reference = REFERENCE.fullmatch(setting)
     if reference is None:
         return None if setting.startswith("${") else setting or None

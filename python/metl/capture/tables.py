@@ -1,4 +1,4 @@
-"""What the source database says of a table that is to be captured."""
+"""Tables of a source database, as its catalog describes them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from psycopg.rows import class_row
 
 from metl.capture.names import parse
 
-FACTS = """
+TABLE = """
 select
     nspname || '.' || relname as name,
     relkind::text as kind,
@@ -65,7 +65,7 @@ select
 from pg_class inner join pg_namespace on relnamespace = pg_namespace.oid
 where nspname = %s and relname = %s and relkind in ('r', 'p', 'v', 'm', 'f')
 """
-#: Tables that can be published, by the names that a connector's settings match.
+#: Tables that can be published, by the names that a connector's settings use.
 CAPTURABLE = """
 select nspname || '.' || relname
 from pg_class inner join pg_namespace on relnamespace = pg_namespace.oid
@@ -79,8 +79,8 @@ from pg_class
 where oid in (select relid from pg_partition_tree(%(table)s) where isleaf union all select %(table)s::regclass)
     and relkind <> 'p'
 """
-#: Up to so many are counted where there are no statistics.
-COUNTED = 1_000_000
+#: Without statistics, larger tables are not counted to their end.
+MAX_COUNTED = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Table:
     kind: str
     is_partition: bool
     root: str | None
-    #: Tables that inherit from it, which are no partitions.
+    #: Tables that inherit from it, without partitions.
     children: list[str]
     identity: str
     is_owned: bool
@@ -98,7 +98,7 @@ class Table:
     is_logged: bool
     key: list[str]
     identity_index: list[str]
-    #: By name: type (of the base of a domain), kind (pg_type.typtype), generated (s or v), long.
+    #: By name: type (of a domain its base type), kind (pg_type.typtype), generated (s or v), long (may be TOASTed).
     columns: dict[str, dict[str, str | bool | None]]
 
     @property
@@ -106,9 +106,8 @@ class Table:
         return [name for name, column in self.columns.items() if column["generated"]]
 
     @property
-    def has_generated_between(self) -> bool:
-        """Whether other columns come after a generated one."""
-        last = max((place for place, name in enumerate(self.columns) if name not in self.generated), default=0)
+    def has_column_after_generated(self) -> bool:
+        last = max((index for index, name in enumerate(self.columns) if name not in self.generated), default=0)
         return any(name in self.generated for name in list(self.columns)[:last])
 
     @property
@@ -116,29 +115,29 @@ class Table:
         return {name: str(self.columns[name]["type"]) for name in self.key}
 
 
-def find(connection: psycopg.Connection, name: str) -> Table | None:
+def find_table(connection: psycopg.Connection, name: str) -> Table | None:
     with connection.cursor(row_factory=class_row(Table)) as cursor:
-        return cursor.execute(FACTS, parse(name)).fetchone()
+        return cursor.execute(TABLE, parse(name)).fetchone()
 
 
-def capturable(connection: psycopg.Connection) -> list[str]:
+def capturable_tables(connection: psycopg.Connection) -> list[str]:
     return [name for (name,) in connection.execute(CAPTURABLE)]
 
 
-def count(connection: psycopg.Connection, tables: Iterable[str]) -> dict[str, int | None]:
-    """About how many rows each has: by statistics, or counted where there are none yet; null if it has too many."""
+def estimate_rows(connection: psycopg.Connection, tables: Iterable[str]) -> dict[str, int | None]:
+    """By statistics, or counted if there are none yet; null if there are more than MAX_COUNTED to count."""
     counts: dict[str, int | None] = {}
     for name in tables:
         quoted = identifier(name).as_string(connection)
         row = connection.execute(ESTIMATE, {"table": quoted}).fetchone()
         counts[name] = row[0] if row else None
-        # Statistics say 0 of a table that was empty when they were made.
+        # 0 may be outdated: the table was empty when it was analyzed.
         if not counts[name]:
             query = psycopg.sql.SQL("select count(*) from (select from {} limit {}) as counted").format(
-                identifier(name), COUNTED + 1
+                identifier(name), MAX_COUNTED + 1
             )
-            [(found,)] = connection.execute(query).fetchall()
-            counts[name] = found if found <= COUNTED else None
+            [(exact,)] = connection.execute(query).fetchall()
+            counts[name] = exact if exact <= MAX_COUNTED else None
     return counts
 
 

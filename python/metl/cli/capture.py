@@ -9,13 +9,13 @@ import click
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from metl.capture import changes, checks, connectors, source
-from metl.capture.changes import Place
+from metl.capture import checks, connectors, lifecycle, source
 from metl.capture.checks import Finding
+from metl.capture.lifecycle import ConnectorRef
 from metl.capture.monitor import observe
-from metl.capture.names import named, require_prefix
-from metl.capture.settings import postgres_source, signals
-from metl.capture.snapshots import BLOCKING, Scans, hears
+from metl.capture.names import listed_tables, require_prefix
+from metl.capture.settings import postgres_source, signal_settings
+from metl.capture.snapshots import BLOCKING, SnapshotResult, accepts_signals
 from metl.cli.capture_display import print_connectors, print_findings
 from metl.cli.source import without_secrets
 from metl.config import OWNER
@@ -68,7 +68,7 @@ def add(
     What could go wrong is checked before anything is changed. The rows that are there are read first, and the command
     waits for them; other tables and settings of a connector stay as they are.
     """
-    place = Place(connectors.address(), require_prefix(prefix), broker.settings(kafka_config))
+    place = ConnectorRef(connectors.address(), require_prefix(prefix), broker.settings(kafka_config))
     settings = connectors.find_config(place.connect, prefix)
     with _source(prefix, settings, dsn) as connection:
         found = _checked(connection, prefix, table, settings)
@@ -81,7 +81,7 @@ def add(
         try:
             if settings is None:
                 made = _settings(connection, prefix, table, reference)
-                _summed_up([changes.start(connection, place, made, table, click.echo)])
+                _summed_up([lifecycle.create(connection, place, made, table, click.echo)])
             else:
                 _add(connection, place, settings, table, yes)
         except KeyboardInterrupt:
@@ -93,17 +93,17 @@ def add(
 
 
 def _add(
-    connection: psycopg.Connection, place: Place, settings: dict[str, str], tables: tuple[str, ...], yes: bool
+    connection: psycopg.Connection, place: ConnectorRef, settings: dict[str, str], tables: tuple[str, ...], yes: bool
 ) -> None:
-    if not hears(settings):
-        settings = settings | signals(settings["topic.prefix"], broker.address())
-    if blocked := changes.by_kind(connection, tables).get(BLOCKING):
+    if not accepts_signals(settings):
+        settings = settings | signal_settings(settings["topic.prefix"], broker.address())
+    if blocked := lifecycle.group_by_snapshot_kind(connection, tables).get(BLOCKING):
         agree(f"Let changes of all tables of {place.name} wait while the rows of {', '.join(blocked)} are read?", yes)
-    new = changes.add(connection, place, settings, tables, click.echo)
+    new = lifecycle.add_tables(connection, place, settings, tables, click.echo)
     if not new:
         click.echo(f"Connector {place.name} captures them already. For their rows: metl snapshot {place.name} …")
         return
-    outcome, _ = changes.read_rows(connection, place, settings, new, click.echo)
+    outcome, _ = lifecycle.snapshot_tables(connection, place, settings, new, click.echo)
     _summed_up(list(outcome.values()))
 
 
@@ -119,11 +119,11 @@ def remove(prefix: str, table: tuple[str, ...], why: str, yes: bool, kafka_confi
     Changes from then on never come, also if the table is added again later. What has come stays: topics, dead letters
     and the rows of the warehouse. Who did it and why is recorded in metl.operations.
     """
-    place = Place(connectors.address(), prefix, broker.settings(kafka_config))
-    settings = connectors.config(place.connect, prefix)
-    changes.require_list(prefix, settings)
-    changes.require_captured(prefix, settings, table)
-    known = named(settings)
+    place = ConnectorRef(connectors.address(), prefix, broker.settings(kafka_config))
+    settings = connectors.require_config(place.connect, prefix)
+    lifecycle.require_table_list(prefix, settings)
+    lifecycle.require_captured(prefix, settings, table)
+    known = listed_tables(settings)
     gone = list(table) if table else known
     is_all = not set(known) - set(gone)
     what = "connector, replication slot and publication are deleted" if is_all else "they leave the publication"
@@ -134,7 +134,7 @@ def remove(prefix: str, table: tuple[str, ...], why: str, yes: bool, kafka_confi
         source.connect(settings) as connection,
         operation(address(), "capture_remove", why, {"connector": prefix, "tables": gone}),
     ):
-        changes.remove(connection, place, settings, known if is_all else gone)
+        lifecycle.remove_tables(connection, place, settings, known if is_all else gone)
     click.echo(
         f"Connector {prefix} is gone."
         if is_all
@@ -148,12 +148,12 @@ def list_(as_json: bool) -> None:
     """Every connector, its tables and how it is."""
     found = observe(connectors.address(), _database())
     if as_json:
-        print_json([each.plain() for each in found])
+        print_json([each.as_dict() for each in found])
     elif found:
         print_connectors(found)
     else:
         # Unless nobody answers.
-        connectors.every(connectors.address())
+        connectors.list_connectors(connectors.address())
         click.echo("There are no connectors. Make one with: metl capture add PREFIX TABLE …")
 
 
@@ -163,13 +163,13 @@ def list_(as_json: bool) -> None:
 def show(prefix: str, as_json: bool) -> None:
     """Tables, health and settings of connector PREFIX. Passwords are not shown."""
     at = connectors.address()
-    settings = connectors.config(at, prefix)
+    settings = connectors.require_config(at, prefix)
     [health] = [each for each in observe(at, _database()) if each.connector == prefix]
     shown = {
         name: "…" if "password" in name and not value.startswith("${") else value for name, value in settings.items()
     }
     if as_json:
-        print_json({**health.plain(), "settings": shown})
+        print_json({**health.as_dict(), "settings": shown})
         return
     print_connectors([health])
     print_table(("setting", "value"), sorted(shown.items()))
@@ -205,10 +205,10 @@ def restart(prefix: str, anew: bool, why: str | None, yes: bool, kafka_config: s
     Where its slot or publication is gone, that cannot be: --anew makes them again and reads all rows once more. What
     was deleted meanwhile is not noticed.
     """
-    place = Place(connectors.address(), prefix, broker.settings(kafka_config))
-    settings = connectors.config(place.connect, prefix)
+    place = ConnectorRef(connectors.address(), prefix, broker.settings(kafka_config))
+    settings = connectors.require_config(place.connect, prefix)
     if not anew:
-        changes.restart(place, settings)
+        lifecycle.restart(place, settings)
         [health] = [each for each in observe(place.connect, _database(), place.client) if each.connector == prefix]
         if health.problem is not None:
             raise MetlError(f"Connector {prefix} was started again, but: {health.problem} {health.way_out}")
@@ -216,14 +216,14 @@ def restart(prefix: str, anew: bool, why: str | None, yes: bool, kafka_config: s
         return
     if not why:
         raise BadInput("--anew is recorded: say why with --why.")
-    changes.require_list(prefix, settings)
-    tables = named(settings)
+    lifecycle.require_table_list(prefix, settings)
+    tables = listed_tables(settings)
     agree(
         f"Let connector {prefix} forget where it was and read all rows of {counted(len(tables), 'table')} again?", yes
     )
     about = {"connector": prefix, "tables": tables}
     with source.connect(settings) as connection, operation(address(), "capture_restart", why, about):
-        _summed_up([changes.start_anew(connection, place, settings, click.echo)])
+        _summed_up([lifecycle.reset(connection, place, settings, click.echo)])
     click.echo(f"Connector {prefix} runs.")
 
 
@@ -231,7 +231,7 @@ def _source(prefix: str, settings: dict[str, str] | None, dsn: str | None) -> ps
     if settings is None:
         given = "--dsn" if dsn else f"METL_DSN (for database {prefix}, as PREFIX says; --dsn names another)"
         return connect(dsn or make_conninfo(address(), dbname=prefix), given)
-    changes.require_list(prefix, settings)
+    lifecycle.require_table_list(prefix, settings)
     connection = connect(dsn, "--dsn") if dsn else source.connect(settings)
     if connection.info.dbname != settings.get("database.dbname"):
         raise BadInput(
@@ -273,7 +273,7 @@ def _settings(
     )
 
 
-def _summed_up(outcome: list[Scans | None]) -> None:
+def _summed_up(outcome: list[SnapshotResult | None]) -> None:
     if None in outcome:
         click.echo("The connector does not tell how its snapshots go; its task runs.")
 

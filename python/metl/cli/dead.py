@@ -11,15 +11,16 @@ import click
 from psycopg import errors
 from rich.markup import escape
 
-from metl.db.connection import address, snapshot, transaction
+from metl.db.connection import address, rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.home import Home
 from metl.stack.postgres import Postgres
 from metl.streams import broker
+from metl.streams.dead_letters import select
 from metl.streams.dead_letters.collect import Collector
-from metl.streams.dead_letters.record import original
+from metl.streams.dead_letters.record import decode_header
 from metl.streams.dead_letters.replay import BATCH, Sender
-from metl.streams.dead_letters.select import COUNTS, chosen, groups, named, rows
+from metl.streams.dead_letters.select import COUNTS
 from metl.util.prompts import agree, why_option, yes_option
 from metl.util.terminal import console, counted, print_json, table
 
@@ -80,7 +81,7 @@ def dead(context: click.Context, as_json: bool) -> None:
 def list_(limit: int, as_json: bool, **wanted: str | None) -> None:
     """List dead letters, the newest first, without what they say."""
     with snapshot(address()) as connection:
-        found = chosen(connection, **wanted, limit=limit)
+        found = select.find(connection, **wanted, limit=limit)
     if as_json:
         print_json(_plain(found))
     elif not found:
@@ -98,7 +99,7 @@ def list_(limit: int, as_json: bool, **wanted: str | None) -> None:
 def show(letter: int, as_json: bool) -> None:
     """Show all of LETTER; what it says only to members of metl_steward."""
     with snapshot(address()) as connection:
-        found = named(connection, (letter,))
+        found = select.require(connection, (letter,))
         try:
             with connection.transaction():
                 payload = rows(connection, "select * from metl.letter_payload(%s)", [letter])[0]
@@ -109,7 +110,7 @@ def show(letter: int, as_json: bool) -> None:
         about |= {
             "key": _said(payload["key"]),
             "value": _said(payload["value"]),
-            "headers": [[name, _said(value)] for name, value in map(original, payload["headers"])],
+            "headers": [[name, _said(value)] for name, value in map(decode_header, payload["headers"])],
         }
     if as_json:
         print_json(about)
@@ -141,7 +142,7 @@ def replay(
     status "dead". Needs a member of metl_steward.
     """
     with snapshot(address()) as connection:
-        found = named(connection, letters, status=None if letters else "dead", **wanted)
+        found = select.require(connection, letters, status=None if letters else "dead", **wanted)
     kept = [letter for letter in found if not letter["is_purged"] and (force or letter["status"] != "given_up")]
     able = [letter for letter in kept if force or letter["replays"] < most]
     left = len(kept) - len(able)
@@ -165,7 +166,7 @@ def replay(
             numbers = [letter["letter"] for letter in able[begin : begin + BATCH]]
             if not letters:
                 # The collector, or somebody else, may have sent or given up some of them since they were shown.
-                numbers = [letter["letter"] for letter in chosen(connection, letters=numbers, status="dead")]
+                numbers = [letter["letter"] for letter in select.find(connection, letters=numbers, status="dead")]
             arguments = [numbers, operation, None if force else most]
             sent += sender.send(rows(connection, "select * from metl.send_letters(%s, %s, %s)", arguments))
             # Only now: what Kafka does not have was not sent.
@@ -191,7 +192,7 @@ def give_up(letters: tuple[int, ...], purge: bool, why: str, yes: bool, as_json:
     status "dead": one that was sent may have been mapped. Needs a member of metl_steward.
     """
     with snapshot(address()) as connection:
-        found = named(connection, letters, status=None if letters else "dead", **wanted)
+        found = select.require(connection, letters, status=None if letters else "dead", **wanted)
     preview = _preview(found, as_json)
     agree(f"Give {counted(len(found), 'letter')} up{' and drop what they say' if purge else ''}?", yes)
     with transaction(address()) as connection:
@@ -234,8 +235,8 @@ def collect(
         job=job,
         topic=dead_letters,
         replays=replays,
-        most=most,
-        say=lambda text: click.echo(text, err=as_json),
+        max_replays=most,
+        report=lambda text: click.echo(text, err=as_json),
     )
     collector.run(watch=watch, stop=stop)
     if as_json:
@@ -247,7 +248,7 @@ def collect(
 
 def _preview(letters: list[dict[str, Any]], as_json: bool) -> list[dict[str, Any]]:
     """How many of what, before anything is done."""
-    found = groups(letters)
+    found = select.summarize(letters)
     if not as_json and found:
         _show(found, "topic", "reason", "ref", "letters")
     return found

@@ -10,7 +10,7 @@ from rich.markup import escape
 from metl.db.connection import address, connect, snapshot
 from metl.errors import BadInput
 from metl.streams import broker
-from metl.streams.offsets import Broker
+from metl.streams.offsets import KafkaOffsets
 from metl.streams.state_diff import Comparison, compare, outcomes
 from metl.util.nearest import nearest
 from metl.util.terminal import console, print_json, table
@@ -40,11 +40,11 @@ def diff_replay(
     for state in states:
         if not 0 <= state <= current:
             raise BadInput(f"There is no state {state}. The states are 0 to {current}.")
-    kafka = Broker(broker.settings(kafka_config))
+    kafka = KafkaOffsets(broker.settings(kafka_config))
     try:
         if topic not in kafka.topics:
             raise BadInput(f"There is no topic {topic!r}.{nearest(topic, kafka.topics)}")
-        spans = [kafka.span(topic, partition, None) for partition in kafka.topics[topic]]
+        spans = [kafka.range_of(topic, partition, None) for partition in kafka.topics[topic]]
     finally:
         kafka.close()
     share = -(-limit // len(spans))

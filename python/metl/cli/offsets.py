@@ -14,11 +14,11 @@ from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.checkpoint import Checkpoint, Offsets
-from metl.streams.offsets import Broker, at, check, read_offsets
+from metl.streams.offsets import KafkaOffsets, parse_offsets, require_retained, resolve
 from metl.util.nearest import nearest
 from metl.util.prompts import agree, why_option, yes_option
 from metl.util.terminal import console, print_json, table
-from metl.util.timestamps import moment
+from metl.util.timestamps import parse_timestamp
 
 config_option = click.option(
     "--kafka-config", envvar="METL_KAFKA_CONFIG", help="File of Kafka client properties [env: METL_KAFKA_CONFIG]."
@@ -41,13 +41,13 @@ def show(job: str, kafka_config: str | None, as_json: bool) -> None:
     """Show where the next batch of JOB begins in each partition, beside what Kafka has."""
     committed = _checkpoint(job).read()
     with _kafka(kafka_config) as kafka:
-        spans = kafka.spans(committed)
+        spans = kafka.ranges(committed)
     if as_json:
-        print_json([vars(span) | {"to_go": span.to_go} for span in spans])
+        print_json([vars(span) | {"to_go": span.lag} for span in spans])
         return
     shown = table("topic", "partition", "next", "earliest", "latest", "to go")
     for span in spans:
-        numbers = (span.committed, span.earliest, span.latest, span.to_go)
+        numbers = (span.committed, span.earliest, span.latest, span.lag)
         shown.add_row(escape(span.topic), str(span.partition), *(f"{number:,}" for number in numbers))
     console.print(shown)
     for span in spans:
@@ -102,7 +102,7 @@ def reset(
         gone = [f"{topic}, partition {partition}" for topic, partition in kafka.missing(before)]
         if gone:
             click.echo(f"Not there any more, and left out from now on: {'; '.join(gone)}.", err=True)
-        anew = {span.topic for span in kafka.spans(before) if span.begins_anew}
+        anew = {span.topic for span in kafka.ranges(before) if span.was_recreated}
         for topic in sorted(anew | {topic for topic, _ in kafka.missing(before)}):
             click.echo(_forgetting(topic, is_there=topic in anew), err=True)
         if not moves and not gone:
@@ -141,8 +141,8 @@ def _checkpoint(job: str) -> Checkpoint:
 
 
 @contextlib.contextmanager
-def _kafka(config: str | None) -> Iterator[Broker]:
-    kafka = Broker(broker.settings(config))
+def _kafka(config: str | None) -> Iterator[KafkaOffsets]:
+    kafka = KafkaOffsets(broker.settings(config))
     try:
         yield kafka
     finally:
@@ -157,24 +157,29 @@ def _hold(connection: psycopg.Connection, job: str) -> None:
 
 
 def _target(
-    kafka: Broker, before: Offsets, wanted: str | None, topic: str | None, partition: int | None, offset: int | None
+    kafka: KafkaOffsets,
+    before: Offsets,
+    wanted: str | None,
+    topic: str | None,
+    partition: int | None,
+    offset: int | None,
 ) -> Offsets:
     if topic is not None and topic not in before:
         raise BadInput(f"This job does not read topic {topic!r}.{nearest(topic, before)}")
     if offset is not None:
         target = {str(topic): {int(partition or 0): offset}}
     elif str(wanted).lstrip().startswith("{"):
-        target = read_offsets(str(wanted), "--to")
+        target = parse_offsets(str(wanted), "--to")
         if strange := [name for name in target if name not in before]:
             raise BadInput(f"This job does not read topic {strange[0]!r}.{nearest(strange[0], before)}")
     else:
         spans = [
-            span for span in kafka.spans(before) if topic in (None, span.topic) and partition in (None, span.partition)
+            span for span in kafka.ranges(before) if topic in (None, span.topic) and partition in (None, span.partition)
         ]
-        if wanted not in ("earliest", "latest") and moment(str(wanted), "--to") > datetime.now(UTC):
+        if wanted not in ("earliest", "latest") and parse_timestamp(str(wanted), "--to") > datetime.now(UTC):
             raise BadInput(f"--to {wanted} is in the future. To skip all that waits: --to latest")
-        target = at(kafka, str(wanted), spans, "--to")
-    check(target, kafka, "--to")
+        target = resolve(kafka, str(wanted), spans, "--to")
+    require_retained(target, kafka, "--to")
     return target
 
 
@@ -187,7 +192,7 @@ def _moves(before: Offsets, target: Offsets) -> list[dict[str, Any]]:
     ]
 
 
-def _merged(before: Offsets, target: Offsets, kafka: Broker) -> Offsets:
+def _merged(before: Offsets, target: Offsets, kafka: KafkaOffsets) -> Offsets:
     """Without what Kafka has forgotten, which Spark would miss."""
     forgotten = set(kafka.missing(before))
     return {

@@ -12,9 +12,9 @@ from metl.db.connection import address, connect, snapshot
 from metl.home import Home
 from metl.stack.part import Say
 from metl.streams import broker
-from metl.streams.offsets import Broker
+from metl.streams.offsets import KafkaOffsets
 from metl.streams.operations import operation
-from metl.streams.outdated import Outdated, earlier, left_behind, outdated, still_there
+from metl.streams.outdated import OutdatedRange, clip_to_retained, count_unmapped, distinct_states, find_outdated
 from metl.util.prompts import agree, why_option, yes_option
 from metl.util.terminal import console, counted, print_json, table
 
@@ -41,10 +41,10 @@ def reprocess(
     mappers read while this runs is not touched.
     """
     with snapshot(address()) as connection:
-        planned = outdated(connection, since_state, topic)
-    kafka = Broker(broker.settings(kafka_config))
+        planned = find_outdated(connection, since_state, topic)
+    kafka = KafkaOffsets(broker.settings(kafka_config))
     try:
-        ranges, gone = still_there(planned, kafka)
+        ranges, gone = clip_to_retained(planned, kafka)
     finally:
         kafka.close()
     work = _Work(job, prefix, dead_letters, kafka_config, say=lambda text: click.echo(text, err=as_json))
@@ -53,11 +53,11 @@ def reprocess(
             click.echo("Other versions have messages there, too: counting those that are meant.", err=True)
             ranges = work.counted(stack, ranges)
         with snapshot(address()) as connection:
-            states = earlier(connection, ranges)
-            behind = left_behind(connection, ranges, states)
+            states = distinct_states(connection, ranges)
+            behind = count_unmapped(connection, ranges, states)
         count = sum(each.messages for each in ranges)
         plan = {
-            "ranges": [each.plain() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind
+            "ranges": [each.as_dict() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind
         }  # fmt: skip
         if not as_json:
             _show(ranges)
@@ -99,7 +99,7 @@ class _Work:
         self._say = say
         self._spark: Any = None
 
-    def counted(self, stack: contextlib.ExitStack, ranges: list[Outdated]) -> list[Outdated]:
+    def counted(self, stack: contextlib.ExitStack, ranges: list[OutdatedRange]) -> list[OutdatedRange]:
         """Each with how many messages it has that are meant; without those that have none."""
         from metl_spark.reprocessing import job as map_again
         from metl_spark.reprocessing.choose import Choice
@@ -114,7 +114,7 @@ class _Work:
             counts = map_again.count(self._session(stack), self._settings, reading, state, choices)
         return [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True) if count]
 
-    def run(self, stack: contextlib.ExitStack, ranges: list[Outdated], states: list[int]) -> dict[str, int]:
+    def run(self, stack: contextlib.ExitStack, ranges: list[OutdatedRange], states: list[int]) -> dict[str, int]:
         from metl_spark.reprocessing import job as map_again
         from metl_spark.reprocessing.choose import Choice
         from metl_spark.runtime.control import Control
@@ -136,7 +136,7 @@ class _Work:
         return self._spark
 
 
-def _show(ranges: list[Outdated]) -> None:
+def _show(ranges: list[OutdatedRange]) -> None:
     if not ranges:
         return
     shown = table("topic", "partition", "from", "to", "messages", "of versions", "mapped under")

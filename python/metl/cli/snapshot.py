@@ -4,12 +4,12 @@ import click
 import psycopg
 from rich.markup import escape
 
-from metl.capture import changes, connectors
+from metl.capture import connectors, lifecycle
 from metl.capture import source as sources
-from metl.capture.changes import Place
-from metl.capture.settings import signals
-from metl.capture.snapshots import BLOCKING, check, hears, tells
-from metl.capture.tables import count
+from metl.capture.lifecycle import ConnectorRef
+from metl.capture.settings import signal_settings
+from metl.capture.snapshots import BLOCKING, accepts_signals, require_included, sends_notifications
+from metl.capture.tables import estimate_rows
 from metl.cli.source import source_option
 from metl.db.connection import address, connect
 from metl.errors import BadInput, Interrupted
@@ -40,21 +40,22 @@ def snapshot(
     key it does so while changes go on (an incremental snapshot); else it reads the table in one go while changes wait
     (a blocking snapshot). Who asked and why is recorded in metl.operations. Needs a member of metl_steward or metl_job.
     """
-    place = Place(connectors.address(), connector, broker.settings(kafka_config))
-    settings = connectors.config(place.connect, connector)
-    check(settings, connector, tables)
-    wanted = settings | signals(settings["topic.prefix"], broker.address()) if enable else settings
-    if not hears(wanted):
+    place = ConnectorRef(connectors.address(), connector, broker.settings(kafka_config))
+    settings = connectors.require_config(place.connect, connector)
+    require_included(settings, connector, tables)
+    wanted = settings | signal_settings(settings["topic.prefix"], broker.address()) if enable else settings
+    if not accepts_signals(wanted):
         raise BadInput(
             f"Connector {connector} hears no signals. --enable sets what it needs: signal.enabled.channels, "
             "signal.kafka.topic, signal.kafka.bootstrap.servers, read.only, and notifications of how it goes."
         )
-    if hears(settings) and tells(settings):
+    if accepts_signals(settings) and sends_notifications(settings):
         wanted = settings
     with _connected(source, settings) as rows_of:
-        wanted = changes.current(rows_of, wanted, tables)
-        kinds = {name: kind for kind, names in changes.by_kind(rows_of, tables).items() for name in names}
-        rows = count(rows_of, tables)
+        wanted = lifecycle.refresh_settings(rows_of, wanted, tables)
+        by_kind = lifecycle.group_by_snapshot_kind(rows_of, tables)
+        kinds = {name: kind for kind, names in by_kind.items() for name in names}
+        rows = estimate_rows(rows_of, tables)
         rows_of.rollback()
         if not as_json:
             shown = table("table", "rows, about", "read")
@@ -65,9 +66,9 @@ def snapshot(
         agree(f"Let connector {connector} read {len(tables)} tables once more?", yes)
         with operation(address(), "snapshot", why, {"connector": connector, "tables": rows}) as begun:
             if wanted != settings:
-                changes.change(place, wanted)
+                lifecycle.apply_settings(place, wanted)
             try:
-                outcome, asked = changes.read_rows(rows_of, place, wanted, tables, lambda _: None)
+                outcome, asked = lifecycle.snapshot_tables(rows_of, place, wanted, tables, lambda _: None)
             except KeyboardInterrupt:
                 raise Interrupted(
                     f"Interrupted. Connector {connector} was asked for the rows and reads them all the same."

@@ -67,7 +67,7 @@ def status(context: click.Context, as_json: bool) -> None:
         print_json(
             {
                 "parts": [asdict(each) for each in found],
-                "connectors": [each.plain() for each in captured],
+                "connectors": [each.as_dict() for each in captured],
                 "up_seconds": seconds,
                 "resident_bytes": resident,
             }

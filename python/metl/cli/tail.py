@@ -46,7 +46,7 @@ def _consumer(address: str) -> Iterator[Consumer]:
     try:
         yield consumer
     except KafkaException as error:
-        raise broker.silent(address, error.args[0].str()) from None
+        raise broker.unreachable(address, error.args[0].str()) from None
     finally:
         consumer.close()
 

@@ -6,8 +6,8 @@ import psycopg
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from metl.capture import changes, connectors
-from metl.capture.changes import Place
+from metl.capture import connectors, lifecycle
+from metl.capture.lifecycle import ConnectorRef
 from metl.capture.settings import postgres_source
 from metl.home import Home
 from metl.stack import parts
@@ -29,7 +29,7 @@ class Service:
         self._home = home
         self._server, self._kafka, self._registry, self._connect = (part.address for part in parts(home))
         self.name = name
-        self._place = Place(self._connect, name, {"bootstrap.servers": self._kafka, "log_level": 0})
+        self._place = ConnectorRef(self._connect, name, {"bootstrap.servers": self._kafka, "log_level": 0})
         self.dsn = make_conninfo(self._server, dbname=name)
         self.tables = list(TABLES[name])
 
@@ -61,14 +61,14 @@ class Service:
             kafka=self._kafka,
         )
         with psycopg.connect(self.dsn) as connection:
-            changes.start(connection, self._place, settings, tables, lambda _: None)
+            lifecycle.create(connection, self._place, settings, tables, lambda _: None)
 
     def add_table(self, table: str, columns: str) -> None:
         self.execute(f"create table {table} ({columns})")
         self.tables.append(table)
-        settings = connectors.config(self._connect, self.name)
+        settings = connectors.require_config(self._connect, self.name)
         with psycopg.connect(self.dsn) as connection:
-            changes.add(connection, self._place, settings, [f"public.{table}"], lambda _: None)
+            lifecycle.add_tables(connection, self._place, settings, [f"public.{table}"], lambda _: None)
 
     def execute(self, *statements: str) -> None:
         """In one transaction."""

@@ -1,1 +1,1 @@
-"""Kafka as METL's commands use it: topics, offsets, checkpoints, dead letters, what has to be mapped again."""
+"""Kafka for METL's commands: topics, offsets, checkpoints, dead letters, and ranges to reprocess."""

@@ -1,4 +1,4 @@
-"""Properties of Kafka clients, from a file and from the command line."""
+"""Kafka client properties, from a file and from the command line."""
 
 import re
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ SECRET = re.compile(r"password|jaas|secret|token|\bkey\b|private", re.IGNORECASE
 
 
 def read_kafka_options(file: str | None, options: tuple[str, ...]) -> dict[str, str]:
-    """Kafka's own client properties, from a file and from the command line."""
-    found: dict[str, str] = {}
+    """Properties by the names that Kafka's Java client has; the command line takes precedence over the file."""
+    properties: dict[str, str] = {}
     if file is not None:
         for number, text in _statements(file):
             if text and not text.startswith(("#", "!")):
                 if "=" not in text:
                     raise BadInput(f"Line {number} of {file} is not name=value.")
                 name, value = text.split("=", 1)
-                found[name.strip()] = value.strip()
+                properties[name.strip()] = value.strip()
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not name:
@@ -28,22 +28,22 @@ def read_kafka_options(file: str | None, options: tuple[str, ...]) -> dict[str, 
                 f"--kafka-option {name}: secrets do not belong on a command line, where everybody can read them. "
                 "Put it into a file and give that with --kafka-config."
             )
-        found[name] = value
-    return {name.removeprefix("kafka."): value for name, value in found.items()}
+        properties[name] = value
+    return {name.removeprefix("kafka."): value for name, value in properties.items()}
 
 
 def _statements(file: str) -> Iterator[tuple[int, str]]:
-    """Each with the number of its first line; a backslash at the end of a line goes on with the next."""
-    begun, first = "", 1
+    """Logical lines, each with the number of its first line; a backslash at the end of a line continues it."""
+    statement, first = "", 1
     for number, line in enumerate(_lines(file), 1):
-        first = first if begun else number
-        begun += line.strip()
-        if begun.endswith("\\") and not begun.startswith(("#", "!")):
-            begun = begun[:-1]
+        first = first if statement else number
+        statement += line.strip()
+        if statement.endswith("\\") and not statement.startswith(("#", "!")):
+            statement = statement[:-1]
         else:
-            yield first, begun
-            begun = ""
-    yield first, begun
+            yield first, statement
+            statement = ""
+    yield first, statement
 
 
 def _lines(file: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What somebody does to the streams by hand: who, why and what came of it, in metl.operations."""
+"""Manual operations on the streams, recorded in metl.operations: who, why and the outcome."""
 
 import contextlib
 import json
@@ -18,20 +18,20 @@ class Operation:
 
 @contextlib.contextmanager
 def operation(dsn: str, kind: str, why: str, about: dict[str, Any]) -> Iterator[Operation]:
-    """For work that takes longer than a transaction: it is ended with its outcome, or with what made it fail."""
+    """Records work that outlasts a transaction; at the end stores its outcome, or the error that it failed with."""
     with transaction(dsn) as connection:
         arguments = (kind, why, json.dumps(about))
         [(number,)] = connection.execute("select metl.begin_operation(%s, %s, %s)", arguments).fetchall()
-    begun = Operation(number)
+    started = Operation(number)
     try:
-        yield begun
+        yield started
     except BaseException as error:
-        failed = str(error) if isinstance(error, MetlError) else "It was interrupted."
-        # What failed is said, also if the database has gone away as well.
+        reason = str(error) if isinstance(error, MetlError) else "It was interrupted."
+        # Raise the original error even if the database is down, too.
         with contextlib.suppress(MetlError):
-            _end(dsn, number, begun.outcome | {"failed": failed})
+            _end(dsn, number, started.outcome | {"failed": reason})
         raise
-    _end(dsn, number, begun.outcome)
+    _end(dsn, number, started.outcome)
 
 
 def _end(dsn: str, number: int, outcome: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""What two states make of the same messages, compared attribute by attribute."""
+"""Compares the records that two states map the same messages to, attribute by attribute."""
 
 import json
 from collections import Counter
@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 Position = tuple[str, int, int]
-#: By entity: what is sent; beside them "dead", why nothing is.
+#: The record sent to each entity; under "dead" the reason of a dead letter.
 Outcome = dict[str, Any]
 MISSING = object()
 
@@ -16,7 +16,7 @@ MISSING = object()
 @dataclass(frozen=True)
 class Difference:
     entity: str
-    #: Null if all of the record differs.
+    #: Null if the record as a whole differs.
     attribute: str | None
     change: str
 
@@ -30,26 +30,26 @@ class Comparison:
 
 
 def outcomes(records: Iterable[Any], prefix: str) -> dict[Position, Outcome]:
-    """Of each message, what came of it; a message that is left out on purpose has nothing."""
-    found: dict[Position, Outcome] = {}
+    """By position of the input message; that of a filtered message is empty."""
+    by_position: dict[Position, Outcome] = {}
     for record in records:
         headers = {header["key"]: header["value"] for header in record["headers"] or []}
-        named = "__connect.errors." if record["reason"] else "metl."
+        header_prefix = "__connect.errors." if record["reason"] else "metl."
         topic, partition, offset = (
-            bytes(headers[f"{named}{name}"]).decode() for name in ("topic", "partition", "offset")
+            bytes(headers[f"{header_prefix}{name}"]).decode() for name in ("topic", "partition", "offset")
         )
-        outcome = found.setdefault((topic, int(partition), int(offset)), {})
+        outcome = by_position.setdefault((topic, int(partition), int(offset)), {})
         if record["reason"]:
             outcome["dead"] = record["reason"]
         elif record["topic"] is not None:
             value = record["value"]
-            # Exact: 1.10 and 1.1 are the same, 40 digits are not 15 of them.
-            said = None if value is None else json.loads(bytes(value), parse_float=Decimal, parse_int=Decimal)
-            outcome[record["topic"].removeprefix(prefix)] = said
-    return found
+            # Decimal, since a float would equate numbers that differ after 15 digits.
+            parsed = None if value is None else json.loads(bytes(value), parse_float=Decimal, parse_int=Decimal)
+            outcome[record["topic"].removeprefix(prefix)] = parsed
+    return by_position
 
 
-def compare(old: dict[Position, Outcome], new: dict[Position, Outcome], shown: int) -> Comparison:
+def compare(old: dict[Position, Outcome], new: dict[Position, Outcome], max_examples: int) -> Comparison:
     result = Comparison(messages=len(old.keys() | new.keys()))
     for position in sorted(old.keys() | new.keys()):
         differences = list(_differences(old.get(position, {}), new.get(position, {})))
@@ -57,7 +57,7 @@ def compare(old: dict[Position, Outcome], new: dict[Position, Outcome], shown: i
         for difference, before, after in differences:
             result.counts[difference] += 1
             examples = result.examples.setdefault(difference, [])
-            if len(examples) < shown:
+            if len(examples) < max_examples:
                 examples.append((position, before, after))
     return result
 
@@ -84,5 +84,5 @@ def _attributes(
         before, after = old.get(name, MISSING), new.get(name, MISSING)
         if before != after:
             change = "gained" if before is MISSING else "lost" if after is MISSING else "changed"
-            shown = Difference(entity, name, f"{change} ({side})")
-            yield shown, None if before is MISSING else before, None if after is MISSING else after
+            difference = Difference(entity, name, f"{change} ({side})")
+            yield difference, None if before is MISSING else before, None if after is MISSING else after

@@ -46,7 +46,7 @@ def source_errors(table: exp.Table) -> Iterator[None]:
 
 def key_of(source: psycopg.Connection, table: exp.Table) -> sql.Composable:
     """SQL for the key of a row, in the form of Debezium's messages."""
-    return keys.key_of(source, table.sql("postgres", identify=True))
+    return keys.key_expression(source, table.sql("postgres", identify=True))
 
 
 def from_item(source: psycopg.Connection, table: exp.Table) -> sql.Composable:

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pyspark.sql import SparkSession
 
-from metl.streams.offsets import Span
+from metl.streams.offsets import OffsetRange
 from metl_spark.runtime import kafka
 from metl_spark.runtime.settings import Settings
 
@@ -34,8 +34,10 @@ class Client:
     ) -> None:
         kafka.close(self._client)
 
-    def span(self, topic: str, partition: int, committed: int | None) -> Span:
-        return Span(topic, partition, committed, self._earliest[topic, partition], self._latest[topic, partition])
+    def range_of(self, topic: str, partition: int, committed: int | None) -> OffsetRange:
+        return OffsetRange(
+            topic, partition, committed, self._earliest[topic, partition], self._latest[topic, partition]
+        )
 
     def first_since(self, topic: str, partition: int, milliseconds: int) -> int | None:
         place = (topic, partition)

@@ -7,9 +7,9 @@ import psycopg
 
 from metl.errors import BadInput
 from metl.streams.checkpoint import Offsets
-from metl.streams.offsets import Whereabouts, at, check, read_offsets
+from metl.streams.offsets import OffsetReader, parse_offsets, require_retained, resolve
 from metl.util.nearest import nearest
-from metl.util.timestamps import moment
+from metl.util.timestamps import parse_timestamp
 from metl_spark.runtime.settings import Limits, Settings
 
 
@@ -27,12 +27,12 @@ def _readable(option: str, said: str | None) -> datetime | None:
     if said is None or said in ("earliest", "latest"):
         return None
     if _is_json(said):
-        read_offsets(said, option)
+        parse_offsets(said, option)
         return None
-    return moment(said, option)
+    return parse_timestamp(said, option)
 
 
-def resolved(kafka: Whereabouts, settings: Settings, begin: str | None, end: str | None) -> Limits:
+def resolved(kafka: OffsetReader, settings: Settings, begin: str | None, end: str | None) -> Limits:
     """Moments become offsets here, once: what is read and what is recorded as read are then the same."""
     if not kafka.topics:
         raise BadInput(f"There is nothing to load: no topic matches --topics {settings.topics!r}.")
@@ -47,12 +47,12 @@ def resolved(kafka: Whereabouts, settings: Settings, begin: str | None, end: str
     return limits
 
 
-def counts(kafka: Whereabouts, limits: Limits) -> dict[str, int]:
+def counts(kafka: OffsetReader, limits: Limits) -> dict[str, int]:
     """How many messages of each topic that is."""
     found: dict[str, int] = {}
     for topic, partitions in sorted(kafka.topics.items()):
         for partition in partitions:
-            span = kafka.span(topic, partition, None)
+            span = kafka.range_of(topic, partition, None)
             first = max(span.earliest, limits.first_of(topic, str(partition)) or 0)
             found[topic] = found.get(topic, 0) + max(0, limits.cut(topic, str(partition), span.latest) - first)
     return found
@@ -89,20 +89,22 @@ def _is_json(said: str) -> bool:
     return said.lstrip().startswith("{")
 
 
-def _offsets(kafka: Whereabouts, settings: Settings, option: str, said: str | None) -> dict[str, dict[str, int]] | None:
+def _offsets(
+    kafka: OffsetReader, settings: Settings, option: str, said: str | None
+) -> dict[str, dict[str, int]] | None:
     if said is None:
         return None
     if _is_json(said):
-        found = read_offsets(said, option)
+        found = parse_offsets(said, option)
         _require_all(kafka, settings, option, found)
     else:
-        spans = [kafka.span(topic, partition, None) for topic, each in kafka.topics.items() for partition in each]
-        found = at(kafka, said, spans, option)
-    check(found, kafka, option)
+        spans = [kafka.range_of(topic, partition, None) for topic, each in kafka.topics.items() for partition in each]
+        found = resolve(kafka, said, spans, option)
+    require_retained(found, kafka, option)
     return {topic: {str(partition): offset for partition, offset in each.items()} for topic, each in found.items()}
 
 
-def _require_all(kafka: Whereabouts, settings: Settings, option: str, found: Offsets) -> None:
+def _require_all(kafka: OffsetReader, settings: Settings, option: str, found: Offsets) -> None:
     """One that is left out could mean all or nothing of it."""
     for topic in found:
         if topic not in kafka.topics:
@@ -113,7 +115,7 @@ def _require_all(kafka: Whereabouts, settings: Settings, option: str, found: Off
     for topic, partitions in sorted(kafka.topics.items()):
         for partition in partitions:
             if partition not in found.get(topic, {}):
-                span = kafka.span(topic, partition, None)
+                span = kafka.range_of(topic, partition, None)
                 way_out = json.dumps({topic: {str(partition): span.earliest if option == "--from" else span.latest}})
                 raise BadInput(
                     f"{option} does not say it of partition {partition} of topic {topic}. Say it of every partition, "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from metl.streams.outdated import Outdated
+from metl.streams.outdated import OutdatedRange
 from metl_spark.mapping.identify import identify
 from metl_spark.mapping.look_up import is_tombstone, look_up
 from metl_spark.runtime.kafka import Range
@@ -20,7 +20,7 @@ class Choice:
     versions: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, found: Outdated) -> "Choice":
+    def of(cls, found: OutdatedRange) -> "Choice":
         versions = tuple(found.versions) if found.other_versions else None
         return cls((found.topic, found.partition, found.first, found.end), versions)
 

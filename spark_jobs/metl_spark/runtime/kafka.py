@@ -29,7 +29,7 @@ LARGEST = str(32 * 1024 * 1024)
 
 def require(settings: Settings) -> None:
     """Before Spark is started."""
-    broker.require(settings.brokers, is_plain=not settings.kafka_options)
+    broker.require_reachable(settings.brokers, is_plain=not settings.kafka_options)
 
 
 def admin(spark: SparkSession, settings: Settings) -> Any:

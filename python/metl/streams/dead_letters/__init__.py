@@ -1,6 +1,7 @@
-"""Dead letters: read from their topic into the database, and sent again.
+"""Dead letters: collected from their topic into the database, and replayed.
 
-read     a record of Kafka as a letter, its own headers apart from what was written of it
-send     a letter as a record of the topic of replays
-collect  from the topic of dead letters into the database, and back when a new state knows them
+record   a Kafka record as a dead letter: the message's own headers apart from those that say why it failed
+replay   produces dead letters to the replay topic
+collect  stores dead letters, and replays them when a new state knows their version
+select   finds stored dead letters by number or filter
 """

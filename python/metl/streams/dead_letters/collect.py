@@ -1,4 +1,4 @@
-"""Brings dead letters into the database, each once, and sends them again when a new state knows their version."""
+"""Stores dead letters in the database, each once, and replays them when a new state knows their version."""
 
 import json
 import re
@@ -16,15 +16,16 @@ from psycopg.rows import dict_row
 from metl.db.connection import connect
 from metl.errors import MetlError
 from metl.streams import broker
-from metl.streams.dead_letters.record import letter
+from metl.streams.dead_letters.record import to_dead_letter
 from metl.streams.dead_letters.replay import BATCH, Sender
 
-BYTES = 8 * 1024 * 1024
-LOOK = 0.5
-ANEW = 30.0
-SILENCE = 60.0
+MAX_BATCH_BYTES = 8 * 1024 * 1024
+POLL_INTERVAL = 0.5
+#: Seconds between looks for new partitions.
+METADATA_REFRESH = 30.0
+IDLE_TIMEOUT = 60.0
 RETRY_DELAYS = (1, 2, 4, 8, 15, 30)
-IN_USE = "55006"
+OBJECT_IN_USE = "55006"
 MAPPERS = """
 select job, about ->> 'topics' as topics, state from metl.jobs
 where running and about ->> 'replays' = %s and state is not null
@@ -32,7 +33,7 @@ where running and about ->> 'replays' = %s and state is not null
 
 
 class Collector:
-    """One for each topic of dead letters at a time: it is a job like others, and holds that job's lock."""
+    """A job like others: it holds that job's lock, so that one collector runs for each dead-letter topic."""
 
     def __init__(
         self,
@@ -42,130 +43,131 @@ class Collector:
         job: str,
         topic: str,
         replays: str,
-        most: int,
-        say: Callable[[str], None],
+        max_replays: int,
+        report: Callable[[str], None],
     ) -> None:
         self._dsn, self._settings, self._job, self._topic = dsn, settings, job, topic
-        self._replays, self._most, self._say = replays, most, say
+        self._replays, self._max_replays, self._report = replays, max_replays, report
         self._instance = uuid.uuid4()
         self._batch = 0
-        self._seen: object = None
+        #: The mappers and their states at the last replay; null once there are new letters.
+        self._replayed_for: object = None
         self.counts = {"came": 0, "new": 0, "sent": 0}
 
     def run(self, *, watch: bool, stop: threading.Event) -> None:
-        """Until all that is there is collected; with watch until told to stop, whatever goes away and comes back."""
+        """Until the end of the topic; with watch until `stop` is set, retrying after failures of Kafka or database."""
         failures = 0
         while True:
-            before = self._batch
+            first_batch = self._batch
             try:
-                self._work(watch, stop)
+                self._run_once(watch, stop)
                 return
             except (psycopg.Error, KafkaException, MetlError) as error:
-                if not watch or isinstance(error, Superseded):
-                    raise _sentence(error) from None
-                failures = 1 if self._batch > before else failures + 1
-                wait = RETRY_DELAYS[min(failures, len(RETRY_DELAYS)) - 1]
-                self._say(f"Collecting failed and starts again in {wait} s: {_sentence(error)}")
-            if stop.wait(wait):
+                if not watch or isinstance(error, AlreadyRunning):
+                    raise _as_metl_error(error) from None
+                failures = 1 if self._batch > first_batch else failures + 1
+                delay = RETRY_DELAYS[min(failures, len(RETRY_DELAYS)) - 1]
+                self._report(f"Collecting failed and starts again in {delay} s: {_as_metl_error(error)}")
+            if stop.wait(delay):
                 return
 
-    def _work(self, watch: bool, stop: threading.Event) -> None:
+    def _run_once(self, watch: bool, stop: threading.Event) -> None:
         with connect(self._dsn, "METL_JOB_DSN") as connection:
             connection.autocommit = True
-            self._start(connection)
-            consumer: Consumer = broker.made(
+            self._start_job(connection)
+            consumer: Consumer = broker.create_client(
                 Consumer,
                 self._settings
                 | {
-                    # No group ever commits: how far it is stands in the database.
+                    # The group never commits: offsets are in the database, in the transaction of the letters.
                     "group.id": f"metl-{self._job}",
                     "enable.auto.commit": False,
                     "auto.offset.reset": "error",
                     "enable.partition.eof": True,
-                    "queued.max.messages.kbytes": BYTES // 1024,
+                    "queued.max.messages.kbytes": MAX_BATCH_BYTES // 1024,
                 },
             )
             try:
-                self._collect(connection, consumer, watch, stop)
+                self._consume(connection, consumer, watch, stop)
             finally:
                 consumer.close()
-            self._report(connection, "stopped")
+            self._set_status(connection, "stopped")
 
-    def _start(self, connection: psycopg.Connection) -> None:
+    def _start_job(self, connection: psycopg.Connection) -> None:
         about = json.dumps({"collects": self._topic})
         arguments = (self._job, f"kafka:{self._topic}", self._instance, about)
         try:
             connection.execute("select metl.start_job(%s, %s, %s, %s)", arguments)
         except psycopg.Error as error:
-            if error.sqlstate == IN_USE:
-                said = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
-                raise Superseded(" ".join(filter(None, said))) from None
+            if error.sqlstate == OBJECT_IN_USE:
+                sentences = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
+                raise AlreadyRunning(" ".join(filter(None, sentences))) from None
             if isinstance(error, psycopg.errors.InsufficientPrivilege):
                 raise MetlError(
-                    f"{connection.info.user} may not collect letters. Make it a member of metl_job, or set "
+                    f"{connection.info.user} may not collect dead letters. Make it a member of metl_job, or set "
                     "METL_JOB_DSN to one."
                 ) from None
             if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
                 raise MetlError("The database has no METL of this release. Run: metl install") from None
             raise
-        self._report(connection, "running")
+        self._set_status(connection, "running")
 
-    def _report(self, connection: psycopg.Connection, status: str) -> None:
+    def _set_status(self, connection: psycopg.Connection, status: str) -> None:
         connection.execute("select metl.report_job(%s, %s, %s)", (self._job, self._instance, status))
 
-    def _collect(self, connection: psycopg.Connection, consumer: Consumer, watch: bool, stop: threading.Event) -> None:
-        left = self._assign(connection, consumer)
-        looked = heard = time.monotonic()
+    def _consume(self, connection: psycopg.Connection, consumer: Consumer, watch: bool, stop: threading.Event) -> None:
+        unfinished = self._assign(connection, consumer)
+        assigned_at = received_at = time.monotonic()
         while not stop.is_set():
-            records = _take(consumer, left)
+            records = _poll_batch(consumer, unfinished)
             if records:
-                heard = time.monotonic()
+                received_at = time.monotonic()
                 self._store(connection, records)
-            if not watch and not left:
+            if not watch and not unfinished:
                 return
-            if not watch and time.monotonic() - heard > SILENCE:
+            if not watch and time.monotonic() - received_at > IDLE_TIMEOUT:
                 raise MetlError(f"Kafka gives nothing of {self._topic}. Is it up? What was collected is kept.")
             if watch:
-                self._send_due(connection, idle=not records)
-                if self._is_told_to_stop(connection):
+                self._replay_due(connection, idle=not records)
+                if self._is_stop_requested(connection):
                     return
-                if time.monotonic() - looked > ANEW:
-                    # There may be more partitions by now.
-                    left, looked = self._assign(connection, consumer), time.monotonic()
-                if not left and not consumer.assignment():
-                    stop.wait(LOOK)
+                if time.monotonic() - assigned_at > METADATA_REFRESH:
+                    # There may be new partitions.
+                    unfinished, assigned_at = self._assign(connection, consumer), time.monotonic()
+                if not unfinished and not consumer.assignment():
+                    stop.wait(POLL_INTERVAL)
 
     def _assign(self, connection: psycopg.Connection, consumer: Consumer) -> set[int]:
-        """Where the database says; the partitions that are to be read to their end."""
-        known: dict[int, int] = dict(
+        """Assigns all partitions from the offsets in the database; returns those that are not read to their end."""
+        next_offsets: dict[int, int] = dict(
             connection.execute(
                 "select partition, next_offset from metl.dead_positions where topic = %s", [self._topic]
             ).fetchall()
         )
-        places = []
+        assignment = []
         for partition in broker.topics(consumer).get(self._topic, []):
             low, high = consumer.get_watermark_offsets(TopicPartition(self._topic, partition), broker.TIMEOUT)
-            begin = known.get(partition, low)
+            begin = next_offsets.get(partition, low)
             if begin > high:
-                self._say(f"{self._topic} was made anew: partition {partition} ends at {high}, before {begin}.")
+                self._report(f"{self._topic} was created again: partition {partition} ends at {high}, before {begin}.")
                 begin = low
             if begin < low:
-                self._say(
-                    f"{low - begin} letters of {self._topic}, partition {partition} became too old before they were "
+                self._report(
+                    f"{low - begin} dead letters of {self._topic}, partition {partition} expired before they were "
                     f"collected: it begins at {low} now, and {begin} was next."
                 )
                 begin = low
-            places.append(TopicPartition(self._topic, partition, begin))
-        consumer.assign(places)
-        return {place.partition for place in places}
+            assignment.append(TopicPartition(self._topic, partition, begin))
+        consumer.assign(assignment)
+        return {each.partition for each in assignment}
 
     def _store(self, connection: psycopg.Connection, records: list[Any]) -> None:
         began = datetime.now(UTC)
-        # Kafka writes markers of transactions among them: the next one need not be the one after.
+        # The next record may have a higher offset: Kafka's transaction markers take offsets, too.
         positions = {str(record.partition()): record.offset() + 1 for record in records}
-        letters = json.dumps([letter(record) for record in records])
+        letters = json.dumps([to_dead_letter(record) for record in records])
         with connection.transaction():
-            [(came, new)] = connection.execute(
+            [(received, new)] = connection.execute(
                 "select * from metl.collect_letters(%s, %s, %s)", (self._topic, letters, json.dumps(positions))
             ).fetchall()
             [(state,)] = connection.execute("select metl.current_state()").fetchall()
@@ -173,25 +175,26 @@ class Collector:
                 "state": state,
                 "began_at": began.isoformat(),
                 "ended_at": datetime.now(UTC).isoformat(),
-                "rows_in": came,
+                "rows_in": received,
                 "rows_out": new,
                 "rows_filtered": 0,
             }
             arguments = (self._job, self._instance, self._batch, json.dumps(progress))
             connection.execute("select metl.record_batch(%s, %s, %s, %s)", arguments)
         self._batch += 1
-        self._seen = None
-        self.counts["came"] += came
+        self._replayed_for = None
+        self.counts["came"] += received
         self.counts["new"] += new
 
-    def _is_told_to_stop(self, connection: psycopg.Connection) -> bool:
-        found = connection.execute("select status = 'stopping' from metl.jobs where job = %s", (self._job,)).fetchone()
-        return bool(found and found[0])
+    def _is_stop_requested(self, connection: psycopg.Connection) -> bool:
+        row = connection.execute("select status = 'stopping' from metl.jobs where job = %s", (self._job,)).fetchone()
+        return bool(row and row[0])
 
-    def _send_due(self, connection: psycopg.Connection, *, idle: bool) -> None:
-        """Once a mapper uses the state that knows them; under an older one they would come back at once."""
+    def _replay_due(self, connection: psycopg.Connection, *, idle: bool) -> None:
+        """Once every mapper of the topic uses a state that knows the version; under an older one the letters would
+        fail again at once."""
         mappers = connection.execute(MAPPERS, (self._replays,)).fetchall()
-        if not idle or not mappers or mappers == self._seen:
+        if not idle or not mappers or mappers == self._replayed_for:
             return
         due = connection.execute(
             "select topic, min(known_since) from metl.due_letters group by topic order by topic"
@@ -199,28 +202,28 @@ class Collector:
         for topic, since in due:
             states = [state for _, topics, state in mappers if re.fullmatch(topics, topic)]
             if states and min(states) >= since:
-                self._send(connection, topic, min(states))
-        self._seen = mappers
+                self._replay(connection, topic, min(states))
+        self._replayed_for = mappers
 
-    def _send(self, connection: psycopg.Connection, topic: str, state: int) -> None:
+    def _replay(self, connection: psycopg.Connection, topic: str, state: int) -> None:
         sender = Sender(self._settings, self._replays)
         why = f"State {state} may know their version."
         sent = count = 0
         operation = None
         while count or operation is None:
-            with connection.transaction() as unit, connection.cursor(row_factory=dict_row) as cursor:
+            with connection.transaction() as transaction, connection.cursor(row_factory=dict_row) as cursor:
                 if operation is None:
                     about = json.dumps({"topic": topic, "state": state, "automatic": True})
                     operation = cursor.execute(
                         "select metl.begin_operation('replay', %s, %s) as number", (why, about)
                     ).fetchall()[0]["number"]
-                arguments = (topic, state, operation, self._most, BATCH)
+                arguments = (topic, state, operation, self._max_replays, BATCH)
                 letters = cursor.execute(
                     "select * from metl.send_due_letters(%s, %s, %s, %s, %s)", arguments
                 ).fetchall()
                 if not letters and not sent:
-                    # Nothing was done, and nothing is to be said of it.
-                    raise psycopg.Rollback(unit)
+                    # Record no operation that did nothing.
+                    raise psycopg.Rollback(transaction)
                 count = sender.send(letters)
                 sent += count
                 if not count:
@@ -228,35 +231,35 @@ class Collector:
                     cursor.execute("select metl.end_operation(%s, %s)", (operation, outcome))
         self.counts["sent"] += sent
         if sent:
-            self._say(f"{sent} letters of {topic} were sent again: state {state} may know their version.")
+            self._report(f"{sent} dead letters of {topic} were replayed: state {state} may know their version.")
 
 
-class Superseded(MetlError):
-    """Somebody else collects."""
+class AlreadyRunning(MetlError):
+    """Another collector holds the job's lock."""
 
 
-def _take(consumer: Consumer, left: set[int]) -> list[Any]:
-    """What is there, up to so many letters and bytes; takes partitions off that are read to their end."""
-    found: list[Any] = []
+def _poll_batch(consumer: Consumer, unfinished: set[int]) -> list[Any]:
+    """Available records, limited in number and bytes; discards partitions from `unfinished` at their end."""
+    records: list[Any] = []
     size = 0
-    while len(found) < BATCH and size < BYTES:
-        record = consumer.poll(LOOK if not found else 0.05)
+    while len(records) < BATCH and size < MAX_BATCH_BYTES:
+        record = consumer.poll(POLL_INTERVAL if not records else 0.05)
         if record is None:
             break
         error = record.error()
         if error is None:
-            found.append(record)
+            records.append(record)
             size += len(record.value() or b"") + len(record.key() or b"")
         elif error.code() == KafkaError._PARTITION_EOF:
-            left.discard(record.partition() or 0)
-            if not left:
+            unfinished.discard(record.partition() or 0)
+            if not unfinished:
                 break
         else:
             raise KafkaException(error)
-    return found
+    return records
 
 
-def _sentence(error: Exception) -> MetlError:
+def _as_metl_error(error: Exception) -> MetlError:
     if isinstance(error, MetlError):
         return error
     if isinstance(error, KafkaException):

@@ -1,16 +1,15 @@
-"""Which dead letters somebody means."""
+"""Finds stored dead letters by number or by filter."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import psycopg
-from psycopg.rows import dict_row
 
+from metl.db.connection import rows
 from metl.errors import BadInput
 from metl.util.nearest import nearest
-from metl.util.timestamps import moment
+from metl.util.timestamps import parse_timestamp
 
-CHOSEN = r"""
+BY_FILTERS = r"""
 select * from metl.dead_letters
 where
     (%(topic)s::text is null or topic like replace(replace(replace(%(topic)s, '\', '\\'), '_', '\_'), '*', '%%'))
@@ -24,55 +23,49 @@ order by last_at desc, letter desc
 limit %(limit)s
 """
 COUNTS = "select * from metl.dead_letter_counts order by letters desc, topic, reason, ref"
-NAMES = ("topic", "reason", "schema", "ref", "since", "status", "letters", "limit")
+FILTERS = ("topic", "reason", "schema", "ref", "since", "status", "letters", "limit")
 
 
-def rows(
-    connection: psycopg.Connection, query: str, arguments: Sequence[Any] | Mapping[str, Any] = ()
+def find(connection: psycopg.Connection, **filters: Any) -> list[dict[str, Any]]:
+    """Those that match every filter that is not null, the newest first; FILTERS has their names."""
+    since = filters.get("since")
+    filters = dict.fromkeys(FILTERS) | filters | {"since": parse_timestamp(since, "--since") if since else None}
+    return rows(connection, BY_FILTERS, filters)
+
+
+def require(
+    connection: psycopg.Connection, letters: tuple[int, ...], *, status: str | None = None, **filters: str | None
 ) -> list[dict[str, Any]]:
-    return connection.cursor(row_factory=dict_row).execute(query.encode(), arguments).fetchall()
-
-
-def chosen(connection: psycopg.Connection, **wanted: Any) -> list[dict[str, Any]]:
-    """By what is not null of NAMES, the newest first."""
-    since = wanted.get("since")
-    given = dict.fromkeys(NAMES) | wanted | {"since": moment(since, "--since") if since else None}
-    return rows(connection, CHOSEN, given)
-
-
-def named(
-    connection: psycopg.Connection, letters: tuple[int, ...], *, status: str | None = None, **wanted: str | None
-) -> list[dict[str, Any]]:
-    """By their numbers or else by something, and only those of a status, if any; an error if there are none."""
-    if bool(letters) == any(wanted.values()):
+    """Either by number or by filters; raises if there are none."""
+    if bool(letters) == any(filters.values()):
         raise BadInput("Say which letters: by their numbers, or by --topic, --reason, --schema, --ref or --since.")
-    found = chosen(connection, **wanted, status=status, letters=list(letters) or None)
-    known = {letter["letter"] for letter in found}
-    if missing := [letter for letter in letters if letter not in known]:
+    matches = find(connection, **filters, status=status, letters=list(letters) or None)
+    numbers = {letter["letter"] for letter in matches}
+    if missing := [letter for letter in letters if letter not in numbers]:
         raise BadInput(f"There is no dead letter {missing[0]}. See those that there are with: metl dead list")
-    if not found:
-        others = chosen(connection, **wanted) if status else []
+    if not matches:
+        others = find(connection, **filters) if status else []
         if others:
             raise BadInput(
                 f"None of these {len(others)} letters waits: they were sent or given up. Name them by number to "
                 "choose them all the same; see them with: metl dead list"
             )
-        raise BadInput(f"There are no such dead letters.{_hint(connection, wanted)}")
-    return found
+        raise BadInput(f"There are no such dead letters.{_suggestion(connection, filters)}")
+    return matches
 
 
-def _hint(connection: psycopg.Connection, wanted: dict[str, str | None]) -> str:
+def _suggestion(connection: psycopg.Connection, filters: dict[str, str | None]) -> str:
     counts = rows(connection, COUNTS)
     for name in ("topic", "reason", "schema", "ref"):
-        given = wanted.get(name)
-        known = {count[name] for count in counts if count[name] is not None}
-        if given and given not in known and "*" not in given:
-            return f" None has {name} {given!r}.{nearest(given, known)}"
+        value = filters.get(name)
+        existing = {count[name] for count in counts if count[name] is not None}
+        if value and value not in existing and "*" not in value:
+            return f" None has {name} {value!r}.{nearest(value, existing)}"
     return ""
 
 
-def groups(letters: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How many of what."""
+def summarize(letters: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Counts by topic, reason and ref, the largest first."""
     counts: dict[tuple[Any, ...], int] = {}
     for letter in letters:
         key = (letter["topic"], letter["reason"], letter["ref"])
