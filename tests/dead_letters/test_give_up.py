@@ -16,7 +16,7 @@ def letters(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
     """Three of one topic: 1 waits, 2 was sent again, 3 was given up."""
     monkeypatch.setenv("METL_DSN", database)
     with psycopg.connect(database) as connection:
-        dead = [
+        dead: list[dict[str, Any]] = [
             {
                 "partition": 0, "offset": offset, "at": "2026-01-01", "key": None, "value": "YQ==", "headers": [],
                 "said": {"__connect.errors.topic": "shop"},

@@ -10,9 +10,9 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from metl.db import install as installer
 from metl.db.install import Script, check_checksums, install, run, scripts
 from metl.errors import MetlError
+from metl.util import resources
 from tests.matrix.catalog import assert_same, dump, empty_database, psql
 
 
@@ -30,7 +30,7 @@ def empty(postgres: str) -> Iterator[str]:
 def sql_folder(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of sql/ to change, which `metl install` goes by."""
     shutil.copytree(root / "sql", tmp_path / "sql")
-    monkeypatch.setattr(installer.resources, "path", lambda name: tmp_path / name)
+    monkeypatch.setattr(resources, "path", lambda name: tmp_path / name)
     return tmp_path / "sql"
 
 

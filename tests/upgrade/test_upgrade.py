@@ -94,7 +94,7 @@ def contents(connection: psycopg.Connection, columns: dict[str, list[str]]) -> d
     for table, names in columns.items():
         query = sql.SQL("select {} from {} as t order by t::text").format(
             sql.SQL(", ").join(map(sql.Identifier, names)),
-            sql.SQL(table),  # type: ignore[arg-type]
+            sql.SQL(table),
         )
         found[table] = connection.execute(query).fetchall()
     return found

@@ -24,7 +24,8 @@ EFFECTS = {"same", "widening", "may not fit", "no cast"}
 
 
 def fits(connection: psycopg.Connection, value: str, kind: str, target: str) -> bool:
-    [(made,)] = connection.execute("select metl._column_value_sql('read.x', %s, %s, %s)", [kind, kind, target]).fetchall()
+    cast = "select metl._column_value_sql('read.x', %s, %s, %s)"
+    [(made,)] = connection.execute(cast, [kind, kind, target]).fetchall()
     query = sql.SQL("select {} from (select {}::text as x) as read").format(sql.SQL(made), sql.Literal(value))
     try:
         with connection.transaction():

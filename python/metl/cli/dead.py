@@ -199,7 +199,7 @@ def give_up(letters: tuple[int, ...], purge: bool, why: str, yes: bool, as_json:
         numbers = [letter["letter"] for letter in found]
         if not letters:
             # The collector, or somebody else, may have sent some of them since they were shown.
-            numbers = [letter["letter"] for letter in chosen(connection, letters=numbers, status="dead")]
+            numbers = [letter["letter"] for letter in select.find(connection, letters=numbers, status="dead")]
         [(count,)] = connection.execute("select metl.give_up_letters(%s, %s, %s)", (numbers, why, purge)).fetchall()
     if as_json:
         print_json({"given_up": count, "groups": preview})

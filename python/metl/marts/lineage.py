@@ -138,7 +138,8 @@ def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
 
 def views() -> dict[str, exp.Query]:
     scripts = [file.read_text() for file in resources.path("sql").rglob("*.sql")]
-    statements = [parsed for script in scripts if VIEW.search(script) for parsed in sqlglot.parse(script, dialect=DIALECT)]
+    views = [script for script in scripts if VIEW.search(script)]
+    statements = [parsed for script in views for parsed in sqlglot.parse(script, dialect=DIALECT)]
     return {exp.table_name(view.this): view.expression for view in statements if isinstance(view, exp.Create)}
 
 
