@@ -4,6 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -15,9 +16,10 @@ help: ## show this
 demo: $(READY) ## set everything up and show the main job end to end; KEEP=1 leaves it running
 	@$(BIN)/metl demo $(if $(KEEP),--keep)
 
-test: lint ## set everything up and run all tests; ARGS=… goes to pytest
+test: $(READY) ## set everything up, lint and run all tests; ARGS=… goes to pytest, WORKERS=… at once
 	@$(BIN)/metl fetch
-	@$(BIN)/pytest $(ARGS)
+	@$(BIN)/python -m tests.jvm
+	@$(BIN)/pytest -p tests.lint --numprocesses $(WORKERS) $(ARGS)
 
 test-fast: $(READY) ## run the tests that need no servers, in seconds
 	@$(BIN)/pytest tests/unit $(ARGS)

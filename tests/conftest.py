@@ -2,22 +2,74 @@
 
 import asyncio
 import contextlib
+import os
 import signal
 import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from metl.db.install import install
+from metl.home import port_range
 from metl.jvm import jars
 from metl.jvm.spark import local_session
+from metl.util import signals
+from tests import jvm, leftovers
 from tests.parts import Source, source
+
+#: Whole folders that stay in one process: their files share a stack.
+TOGETHER = ("tests/capture",)
+#: What takes minutes begins first, so that no process is left with it at the end.
+FIRST = ("tests/convergence", "tests/docs", "tests/bulk/test_jobs.py", "tests/live", "tests/capture", "tests/dbt")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if worker := os.environ.get("PYTEST_XDIST_WORKER"):
+        _use_own_ports(int(worker.removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+        return
+    config.option.loadscopereorder = False
+    leftovers.mark()
+    jvm.use()
+
+
+def pytest_unconfigure() -> None:
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        with signals.undisturbed():
+            leftovers.end()
+
+
+def _use_own_ports(number: int, count: int) -> None:
+    """Two processes would find the same port free at the same moment."""
+    ports = port_range()
+    share = ports[number * len(ports) // count : (number + 1) * len(ports) // count]
+    os.environ["METL_PORTS"] = f"{share[0]}-{share[-1]}"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def place(item: pytest.Item) -> int:
+        return next((number for number, start in enumerate(FIRST) if item.nodeid.startswith(start)), len(FIRST))
+
+    items.sort(key=place)
+
+
+class Scheduling(LoadScopeScheduling):
+    """A file, and so what its tests share, stays in one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::")[0]
+        return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    return Scheduling(config, log)
 
 
 def pytest_sessionstart() -> None:

@@ -17,12 +17,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import docker
+import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from testcontainers.compose import DockerCompose
 
 from metl import config
 from metl.home import SPARE_PORTS, Home, free_port
 from metl.stack import KINDS, parts, supervisor
+from metl.stack.postgres import ADMIN, Postgres
 
 ROOT = Path(__file__).parents[1]
 VARIABLES = {kind.name: kind.server.variable for kind in KINDS}
@@ -67,6 +69,8 @@ class Local(Source):
     def start(self, name: str) -> str:
         wanted = parts(self.home, (name,))
         supervisor.up(self.home, wanted, lambda part, text: None)
+        if name == "postgres":
+            _skip_syncing(Postgres(self.home))
         return next(part.address for part in wanted if part.name == name)
 
     def close(self) -> None:
@@ -76,6 +80,14 @@ class Local(Source):
         if VARIABLES["postgres"] in os.environ:
             return super().password_for_connect()
         return f"${{file:{self.home.connect_passwords_file}:metl_owner}}"
+
+
+def _skip_syncing(server: Postgres) -> None:
+    """A server of an hour has nothing that must survive its machine, and hundreds of databases are made in it."""
+    with psycopg.connect(server.dsn(ADMIN, ADMIN), autocommit=True) as admin:
+        for setting in ("fsync", "synchronous_commit", "full_page_writes"):
+            admin.execute(f"alter system set {setting} = off".encode())
+        admin.execute("select pg_reload_conf()")
 
 
 class Containers(Source):
