@@ -6,7 +6,6 @@ import errno
 import json
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,19 +40,16 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
     for part in parts:
         if not part.is_elsewhere:
             part.require()
-    with home.lock(lambda text: report("metl", text)):
+    with home.lock(lambda text: report("metl", text)), signals.noted() as interruption:
         started: list[Part] = []
-        interrupted = threading.Event()
         try:
-            with signals.kept():
-                asyncio.run(_bring_all_up(parts, started, interrupted, report))
+            interruption.run(lambda: _bring_all_up(parts, started, report))
             seconds = time.monotonic() - began
             if len(started) == len(parts):
                 (home.path / "up.json").write_text(json.dumps({"seconds": seconds}))
         except BaseException as error:
-            with signals.undisturbed():
-                _stop(started, report)
-            if interrupted.is_set():
+            _stop(started, report)
+            if interruption.happened:
                 raise KeyboardInterrupt from None
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise PartFailed(_full_disk(home)) from None
@@ -67,20 +63,7 @@ def down(home: Home, parts: Sequence[Part], report: Report) -> None:
             _stop([part for part in parts if part.daemon.was_started()], report)
 
 
-async def _bring_all_up(
-    parts: Sequence[Part], started: list[Part], interrupted: threading.Event, report: Report
-) -> None:
-    task = asyncio.current_task()
-    assert task is not None
-
-    def interrupt() -> None:
-        # Once is enough: cancelling a task that cleans up would leave something behind.
-        if not interrupted.is_set():
-            interrupted.set()
-            task.cancel()
-
-    for number in signals.ENDING:
-        asyncio.get_running_loop().add_signal_handler(number, interrupt)
+async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
     answers = {part.name: asyncio.Event() for part in parts}
 
     async def bring_up(part: Part) -> None:
