@@ -4,9 +4,7 @@ import itertools
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
-import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,15 +68,3 @@ def test_every_locked_dependency_is_still_asked_for(root: Path) -> None:
     for wanted in itertools.chain(project["dependencies"], *project["optional-dependencies"].values()):
         name = re.split(r"[^a-z0-9-]", wanted)[0]
         assert re.search(rf"^{name}(\[\S+\])?==", lock, re.M), f"{name} is not locked: make lock"
-
-
-def test_the_wheel_brings_what_lies_outside_the_package(root: Path, tmp_path: Path) -> None:
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
-    subprocess.run(build, cwd=root, check=True, capture_output=True)
-    [wheel] = tmp_path.glob("*.whl")
-    assert {
-        "metl/ivy.xml",
-        "metl/sql/roles.sql",
-        "metl/dbt_project/dbt_project.yml",
-        "metl_spark/functions/Json.scala",
-    } <= set(zipfile.ZipFile(wheel).namelist())

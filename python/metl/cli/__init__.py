@@ -6,8 +6,8 @@ from typing import Any, NoReturn
 
 import click
 
-from metl.errors import MetlError
-from metl.util import signals
+from metl.errors import BadInput, MetlError
+from metl.util import extras, signals
 from metl.util.nearest import nearest
 
 #: Every command as a module of metl.cli and the function in it, by the headings of `metl --help`.
@@ -106,6 +106,11 @@ class Cli(click.Group):
             return super().invoke(ctx)
         except MetlError as error:
             _fail(ctx, str(error), error.exit_code)
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in extras.EXTRAS:
+                raise
+            _fail(ctx, extras.missing(package), BadInput.exit_code)
         except UnicodeEncodeError as error:
             _fail(ctx, f"{error.object!r} is not text.", 2)
         except BrokenPipeError:
@@ -147,7 +152,7 @@ Environment:
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=ENVIRONMENT,
 )
-@click.version_option(package_name="metl")
+@click.version_option(package_name=extras.DISTRIBUTION)
 def main() -> None:
     """METL maps the change streams of many databases to one canonical data model.
 

