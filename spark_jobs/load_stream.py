@@ -1,4 +1,4 @@
-"""The bulk mapper, for spark-submit; `metl load` on this machine."""
+"""The bulk mapper under spark-submit; on this machine: metl load."""
 
 from metl_spark.loading.job import main
 from metl_spark.runtime.submit import run

@@ -1,4 +1,4 @@
-"""Entity topics as tables, for spark-submit; `metl warehouse` on this machine."""
+"""The warehouse under spark-submit; on this machine: metl warehouse."""
 
 from metl_spark.runtime.submit import run
 from metl_spark.warehouse.job import main

@@ -1,4 +1,4 @@
-"""The live mapper, for spark-submit; `metl map` on this machine."""
+"""The live mapper under spark-submit; on this machine: metl map."""
 
 from metl_spark.mapping.job import main
 from metl_spark.runtime.submit import run

@@ -17,8 +17,8 @@ from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
+from metl.config import port_range
 from metl.db.install import install
-from metl.home import port_range
 from metl.jvm import jars
 from metl.jvm.spark import local_session
 from metl.util import signals
@@ -28,7 +28,7 @@ from tests.parts import Source, source
 #: Whole folders that stay in one process: their files share a stack.
 TOGETHER = ("tests/capture",)
 #: What takes minutes begins first, so that no process is left with it at the end.
-FIRST = ("tests/convergence", "tests/docs", "tests/bulk/test_jobs.py", "tests/live", "tests/capture", "tests/dbt")
+FIRST = ("tests/convergence", "tests/docs", "tests/warehouse/test_jobs.py", "tests/live", "tests/capture", "tests/dbt")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from metl import config
 from metl.jvm import jars, java
 from metl.jvm.spark import local_session
 
@@ -22,10 +23,13 @@ FIRST_COMPILER = "-XX:TieredStopAtLevel=1"
 
 def archive() -> Path:
     """Valid for one Java and for one set of jars, which it knows by place, size and time."""
-    files = sorted(jars.of_spark().glob("*.jar"))
+    files = sorted(jars.spark_jars().glob("*.jar"))
     parts = [str((file, file.stat().st_size, file.stat().st_mtime_ns)) for file in files]
     version = subprocess.run([java.machine_java(), "-version"], capture_output=True, text=True, check=True).stderr
-    return jars.cache() / f"spark-classes-{hashlib.sha256(''.join([version, *parts]).encode()).hexdigest()[:12]}.jsa"
+    return (
+        config.cache_folder()
+        / f"spark-classes-{hashlib.sha256(''.join([version, *parts]).encode()).hexdigest()[:12]}.jsa"
+    )
 
 
 def use() -> None:

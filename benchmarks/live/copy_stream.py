@@ -4,14 +4,14 @@ import sys
 import time
 from pathlib import Path
 
+from metl_spark.mapping.settings import MapSettings
 from metl_spark.runtime import kafka
 from metl_spark.runtime.session import session
-from metl_spark.runtime.settings import Settings
 
 
 def main(brokers: str, source: str, target: str, checkpoint: str, duration: str, boundaries: str) -> None:
     """Appends the end time of each batch to the file `boundaries`, in seconds since 1970."""
-    settings = Settings(
+    settings = MapSettings(
         topics=source, job="copy", checkpoint=checkpoint, brokers=brokers, duration=float(duration), prefix="entity."
     )
     with session(settings) as spark, Path(boundaries).open("w", encoding="utf-8") as ends:

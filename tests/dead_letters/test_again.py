@@ -16,9 +16,9 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from metl.streams.state_diff import Comparison, compare, outcomes
-from metl_spark.reprocessing.job import under
+from metl_spark.reprocessing.job import map_at
+from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime.control import jdbc
-from metl_spark.runtime.settings import Settings
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, State, build_marts, key, row
@@ -99,13 +99,13 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
 
 
 def compared(told: Story, session: SparkSession) -> Comparison:
-    settings = Settings(
-        topics="x", job="diff", checkpoint="none", brokers=told.place.kafka, prefix=told.place.prefix, replays=None
+    settings = ReprocessSettings(
+        topics="x", job="diff", checkpoint="none", brokers=told.place.kafka, prefix=told.place.prefix
     )
     with psycopg.connect(told.place.job_dsn) as connection:
         reading = jdbc(connection)
     ranges = [(told.shop, 0, 0, FIRST + SECOND)]
-    old, new = (outcomes(under(session, settings, reading, state, ranges), told.place.prefix) for state in told.states)
+    old, new = (outcomes(map_at(session, settings, reading, state, ranges), told.place.prefix) for state in told.states)
     return compare(old, new, 2)
 
 

@@ -14,9 +14,9 @@ from pyspark.sql import SparkSession
 from metl.errors import MetlError
 from metl_spark.reprocessing import job as map_again
 from metl_spark.reprocessing.choose import Choice
+from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime.control import Control, jdbc
-from metl_spark.runtime.failures import in_a_sentence
-from metl_spark.runtime.settings import Settings
+from metl_spark.runtime.failures import explained
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, State, build_marts, key, produce, row
@@ -38,14 +38,14 @@ class Shop:
     topic: str
     before: State
 
-    def settings(self, job: str, brokers: str) -> Settings:
-        return Settings(
+    def settings(self, job: str, brokers: str) -> ReprocessSettings:
+        return ReprocessSettings(
             topics="x", job=job, checkpoint=str(self.place.folder / job), brokers=brokers, prefix=self.place.prefix,
-            dead_letters=self.place.dead, replays=None, kafka_options=IMPATIENT,
+            dead_letters=self.place.dead, kafka_options=IMPATIENT,
         )  # fmt: skip
 
     @contextlib.contextmanager
-    def control(self, settings: Settings, instance: str) -> Iterator[Control]:
+    def control(self, settings: ReprocessSettings, instance: str) -> Iterator[Control]:
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("METL_JOB_DSN", self.place.job_dsn)
             with Control.open(settings, instance) as control:
@@ -87,8 +87,8 @@ def test_kafka_that_does_not_answer(shop: Shop, session: SparkSession) -> None:
 def test_comparing_states_while_kafka_does_not_answer(shop: Shop, session: SparkSession) -> None:
     with psycopg.connect(shop.place.job_dsn) as connection:
         reading = jdbc(connection)
-    with pytest.raises(MetlError) as failed, in_a_sentence():
-        list(map_again.under(session, shop.settings("diff", NOBODY), reading, shop.before, shop.ranges))
+    with pytest.raises(MetlError) as failed, explained():
+        list(map_again.map_at(session, shop.settings("diff", NOBODY), reading, shop.before, shop.ranges))
     assert "\n" not in str(failed.value) and str(failed.value).endswith(".")
 
 

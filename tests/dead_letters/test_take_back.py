@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 from metl.streams.outdated import count_unmapped, distinct_states, find_outdated
 from metl_spark.reprocessing import job as map_again
 from metl_spark.reprocessing.choose import Choice
+from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime.control import Control, jdbc
-from metl_spark.runtime.settings import Settings
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
 from tests.live.running import Place, Record, build_marts, key
@@ -72,7 +72,7 @@ class Story:
     #: What the command says of the topic with two versions.
     plan: str
     behind: dict[str, int]
-    done: map_again.Done
+    done: map_again.Result
     batches: list[dict[str, Any]]
     #: What was sent before and by reprocessing, in the order of their topic.
     first: list[Record]
@@ -120,9 +120,9 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
         ranges = find_outdated(connection, since)
         states = distinct_states(connection, ranges)
         reading = jdbc(connection)
-    settings = Settings(
+    settings = ReprocessSettings(
         topics="x", job="again", checkpoint=str(place.folder / "again"), brokers=place.kafka, prefix=place.prefix,
-        dead_letters=place.dead, replays=None, trigger="available-now",
+        dead_letters=place.dead,
     )  # fmt: skip
     instance = str(uuid.uuid4())
     wanted = [Choice.of(each) for each in ranges]
@@ -202,7 +202,7 @@ def test_it_is_counted_before_and_after(story: Story) -> None:
     assert "Map 2 messages again? Add --yes" in story.plan, story.plan
     right = {("widened", 1), ("grown", 1)}
     wrong = [message for message in MESSAGES if message[:2] not in right]
-    assert (story.done.messages, story.done.taken_back) == (len(wrong), 5)
+    assert (story.done.messages, story.done.retracted) == (len(wrong), 5)
     assert sum(batch["rows_out"] for batch in story.batches) == len(story.again)
 
 

@@ -21,13 +21,13 @@ def place(postgres: str, template: str, kafka: str, tmp_path_factory: pytest.Tem
 @pytest.fixture(scope="module")
 def session(spark: SparkSession) -> Iterator[SparkSession]:
     """The Spark of all tests, set as that of a mapper while it is needed."""
-    from metl_spark.runtime.session import LOCAL_CHECKPOINT, SQL, register
+    from metl_spark.runtime.session import LOCAL_CHECKPOINT, SQL, register_functions
 
     wanted = {**SQL, **LOCAL_CHECKPOINT}
     before = {name: spark.conf.get(name, None) for name in wanted}
     for name, value in wanted.items():
         spark.conf.set(name, value)
-    register(spark)
+    register_functions(spark)
     yield spark
     for name, known in before.items():
         if known is None:

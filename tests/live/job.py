@@ -16,10 +16,12 @@ from confluent_kafka import Message as Delivery
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from metl_spark.loading.job import in_bulk
-from metl_spark.mapping.job import start
+from metl_spark.loading import job as loading
+from metl_spark.loading.settings import LoadSettings
+from metl_spark.mapping import job as mapping
+from metl_spark.mapping.progress import from_spark
+from metl_spark.mapping.settings import MapSettings
 from metl_spark.runtime.control import Control
-from metl_spark.runtime.settings import Settings
 from metl_spark.runtime.supervise import supervise
 from tests.live.exact_json import NotJson, parse
 from tests.live.oracle import ColumnSet, Message, Oracle, Outcome, Sent, Topic
@@ -95,11 +97,13 @@ def run(
 ) -> StreamingQuery:
     """One job to its end; in real time it is told to stop when it has seen so many messages."""
     job = job or trigger
-    settings = Settings(
-        topics=topics, job=job, checkpoint=str(place.folder / job), brokers=place.kafka, trigger=trigger,
-        duration=2, prefix=place.prefix, dead_letters=place.dead, replays=place.replays,
-    )  # fmt: skip
-    settings = in_bulk(settings, batch=1000) if bulk else settings
+    common: dict[str, Any] = {
+        "topics": topics, "job": job, "checkpoint": str(place.folder / job), "brokers": place.kafka,
+        "prefix": place.prefix, "dead_letters": place.dead,
+    }  # fmt: skip
+    load = LoadSettings(**common, batch=1000)
+    live = MapSettings(**common, trigger=trigger, duration=2, replays=place.replays)
+    settings = load if bulk else live
     instance = str(uuid.uuid4())
     queries: list[StreamingQuery] = []
     heard: list[str] = []
@@ -107,7 +111,10 @@ def run(
 
     def begin() -> StreamingQuery:
         assert len(queries) < starts, heard
-        queries.append(start(spark, settings, control.jdbc, instance))
+        if bulk:
+            queries.append(loading.start(spark, load, control.jdbc, instance))
+        else:
+            queries.append(mapping.start(spark, live, control.jdbc, instance))
         return queries[-1]
 
     with pytest.MonkeyPatch.context() as environment:
@@ -117,7 +124,7 @@ def run(
             if until:
                 stopper.start()
             try:
-                supervise(begin, control, settings, heard.append)
+                supervise(begin, control, settings, from_spark, heard.append)
             finally:
                 for number, handler in handlers.items():
                     signal.signal(number, handler)

@@ -19,8 +19,8 @@ import pytest
 from metl import config
 from metl.home import SPARE_PORTS, free_port
 from metl.jvm import jars
-from metl.util import resources
 from tests.live.running import MARK, METL, Place, Record, await_true, key, mapper, marked, produce, row, run
+from tests.packaging.wheel import build, install
 
 pytest_plugins = ["tests.live.running"]
 pytestmark = pytest.mark.timeout(600)
@@ -37,13 +37,14 @@ class Cluster:
     url: str
     folder: Path
 
-    def submit(self) -> tuple[str, ...]:
-        """The command line as people would write it."""
+    def submit(self, python: str) -> tuple[str, ...]:
+        """The command line as people would write it, with METL where this interpreter finds it."""
+        main = [python, "-m", "metl_spark", "map_stream"]
         return (
             *(str(SPARK / "bin" / "spark-submit"), "--master", self.url),
             *("--jars", ",".join(str(jar) for jar in sorted(jars.folder("spark").glob("*.jar")))),
             *("--executor-memory", "700m", "--conf", "spark.log.level=ERROR", "--conf", "spark.ui.enabled=false"),
-            str(resources.path("spark_jobs") / "map_stream.py"),
+            subprocess.run(main, cwd=self.folder, check=True, capture_output=True, text=True).stdout.strip(),
         )
 
 
@@ -139,14 +140,22 @@ def here(world: Place, topic: str) -> Counter[tuple[object, ...]]:
     return sent
 
 
+@pytest.fixture(scope="module")
+def installed(root: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The interpreter of an environment that has the wheel, not the clone."""
+    wheel = build(root, tmp_path_factory.mktemp("dist"))
+    return str(install(root, wheel, tmp_path_factory.mktemp("installed") / "venv", "[spark]") / "bin" / "python")
+
+
 @pytest.mark.parametrize("trigger", ["available-now", "real-time"])
 def test_a_cluster_sends_what_one_machine_sends(
     world: Place, here: Counter[tuple[object, ...]], cluster: Cluster, monkeypatch: pytest.MonkeyPatch, trigger: str
 ) -> None:
-    # Both of the driver's interpreter and of where metl is found: as where it is installed.
+    # The driver's interpreter, which has metl.
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-    sent = once(world, "--trigger", trigger, "--duration", "3", name=f"there-{trigger}", command=cluster.submit())
+    command = cluster.submit(sys.executable)
+    sent = once(world, "--trigger", trigger, "--duration", "3", name=f"there-{trigger}", command=command)
     assert sent == here
     executors = {
         found[1]
@@ -154,3 +163,17 @@ def test_a_cluster_sends_what_one_machine_sends(
         for found in re.finditer(r"Asked to launch executor (\S+)", log.read_text())
     }
     assert len(executors) >= 2, "it was the workers' work"
+
+
+def test_the_installed_wheel_sends_the_same(
+    world: Place,
+    here: Counter[tuple[object, ...]],
+    cluster: Cluster,
+    installed: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    command = cluster.submit(installed)
+    assert Path(command[-1]).is_relative_to(Path(installed).parents[1]), "the main of the wheel"
+    monkeypatch.setenv("PYSPARK_PYTHON", installed)
+    monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    assert once(world, "--trigger", "available-now", name="there-installed", command=command) == here

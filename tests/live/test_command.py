@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from metl.errors import BadInput
 from metl.streams.client_options import read_kafka_options
-from metl_spark.runtime.settings import Settings
+from metl_spark.mapping.settings import MapSettings
 from tests.conftest import scratch_database
 from tests.live.running import METL, Place, job_role, key, mapper, produce, row, run
 
@@ -97,7 +97,7 @@ def test_a_folder_has_one_name(monkeypatch: pytest.MonkeyPatch, given: str, subm
     monkeypatch.delenv("PYSPARK_GATEWAY_PORT", raising=False)
     if submitted:
         monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
-    found = Settings(topics="a", job="a", checkpoint=given, brokers="a:1").local_checkpoint
+    found = MapSettings(topics="a", job="a", checkpoint=given, brokers="a:1").local_checkpoint
     assert (found and str(found)) == local
 
 
@@ -225,11 +225,11 @@ INTERRUPTED_CHECK = """
 import os, signal, socket, threading
 from metl_spark.runtime import kafka
 from metl_spark.runtime.session import session
-from metl_spark.runtime.settings import Settings
+from metl_spark.mapping.settings import MapSettings
 from metl.util import signals
 
 with socket.create_server(("127.0.0.1", 0)) as silent, signals.all_interrupt():
-    settings = Settings(topics="a", job="j", checkpoint="unused", brokers="127.0.0.1:%d" % silent.getsockname()[1])
+    settings = MapSettings(topics="a", job="j", checkpoint="unused", brokers="127.0.0.1:%d" % silent.getsockname()[1])
     with session(settings) as spark:
         threading.Timer(1, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
         try:
@@ -283,7 +283,7 @@ class Told:
     def report(self, status: str, reason: str | None = None) -> None:
         self.reports.append((status, reason))
 
-    def tend(self) -> bool:
+    def heartbeat(self) -> bool:
         return False
 
     def connectors(self) -> list[tuple[str, list[str], str | None, str | None]]:
@@ -307,17 +307,18 @@ def test_options_of_kafka_reach_its_clients(
     """The second is the reader's alone, the third the writer's."""
     from metl.streams.client_options import read_kafka_options
     from metl_spark.runtime import kafka
-    from metl_spark.runtime.settings import Settings
     from metl_spark.runtime.supervise import supervise
 
     topic = world.topic(option)
     produce(world.kafka, [(topic, key(1), row(1))])
     given = read_kafka_options(None, (f"kafka.{option}=nonsense",))
-    settings = Settings(
-        re.escape(topic), "options", str(tmp_path), world.kafka, trigger="available-now", kafka_options=given
-    )
+    settings = MapSettings(
+        topics=re.escape(topic), job="options", checkpoint=str(tmp_path), brokers=world.kafka, trigger="available-now",
+        kafka_options=given,
+    )  # fmt: skip
     copied = kafka.read(spark, settings).selectExpr(f"'{world.dead}' as topic", "key", "value")
     told = Told()
     with pytest.raises(BadInput, match=f"Invalid value nonsense for configuration {option}"):
-        supervise(kafka.write(copied, settings).start, cast("Control", told), settings, say=lambda _: None)
+        control, sink = cast("Control", told), kafka.write(copied, settings)
+        supervise(sink.start, control, settings, read_progress=lambda _: None, say=lambda _: None)
     assert [status for status, _ in told.reports] == ["running", "failed"]

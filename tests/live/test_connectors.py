@@ -17,16 +17,16 @@ DEAD = {"status": "failed", "problem": "Slot metl_shop is gone.", "way_out": "me
 
 @pytest.mark.parametrize(("topics", "lines"), [(r"shop\..*", 2), (r"crm\..*", 0)])
 def test_it_is_said_once(database: str, monkeypatch: pytest.MonkeyPatch, topics: str, lines: int) -> None:
-    monkeypatch.setattr(connectors, "LOOK_EVERY", 0)
+    monkeypatch.setattr(connectors, "CHECK_INTERVAL", 0)
     said: list[str] = []
     with psycopg.connect(database, autocommit=True) as connection:
         control: Any = SimpleNamespace(connectors=lambda: connection.execute(CONNECTORS.encode()).fetchall())
-        settings: Any = SimpleNamespace(topics=topics, job="map", reads_entities=False)
+        settings: Any = SimpleNamespace(topics=topics, job="map", reads_captured_topics=True)
         watched = connectors.Connectors(control, settings, said.append)
         # Once for a moment, and then for good.
         for seen in (SHOP, SHOP | DEAD, SHOP, SHOP | DEAD, SHOP | DEAD, SHOP | DEAD, SHOP):
             connection.execute("select metl.report_connectors('http://here', %s)", [json.dumps([seen])])
-            watched.look()
+            watched.check()
     assert len(said) == lines
     if lines:
         assert re.match(r"Job map waits for connector shop: Slot metl_shop is gone\. Way out: metl capture", said[0])

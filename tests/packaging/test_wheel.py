@@ -3,7 +3,6 @@
 import json
 import os
 import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,8 +12,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from tests.conftest import scratch_database
+from tests.packaging.wheel import build, install
 
-UV = Path(sys.executable).with_name("uv")
 LARGEST_MB = 200
 ATTRIBUTES = [{"name": "id", "type": "int64"}, {"name": "mail", "type": "string"}]
 MAPPING = """\
@@ -29,21 +28,12 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def wheel(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("dist")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-    subprocess.run(build, cwd=root, check=True, capture_output=True)
-    [built] = folder.glob("*.whl")
-    return built
+    return build(root, tmp_path_factory.mktemp("dist"))
 
 
 @pytest.fixture(scope="module")
 def environment(root: Path, wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `pip install metl-matrix` makes, with the versions and hashes of the lock."""
-    folder = tmp_path_factory.mktemp("environment") / "venv"
-    subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, folder], check=True)
-    install = [UV, "pip", "install", "--quiet", "--python", folder / "bin" / "python"]
-    subprocess.run([*install, wheel, "--constraint", root / "requirements.lock"], check=True)
-    return folder
+    return install(root, wheel, tmp_path_factory.mktemp("environment") / "venv")
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +45,7 @@ def run(environment: Path, postgres: str, tmp_path_factory: pytest.TempPathFacto
         own["METL_DSN"] = make_conninfo(postgres, dbname=name)
 
         def run(program: str, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
-            command = [environment / "bin" / program, *words]
+            command = [str(environment / "bin" / program), *words]
             return subprocess.run(command, cwd=folder, env=own | more, capture_output=True, text=True, timeout=120)
 
         yield run

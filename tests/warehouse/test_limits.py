@@ -12,9 +12,9 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from metl.errors import BadInput
-from metl_spark.loading.client import Client
-from metl_spark.loading.limits import counts, resolved
-from metl_spark.runtime.settings import Settings
+from metl_spark.loading.limits import counts, resolve_limits
+from metl_spark.loading.offsets import KafkaOffsets
+from metl_spark.loading.settings import LoadSettings
 from tests.live.running import Place, State, build_marts, key, row, run
 
 pytestmark = pytest.mark.timeout(600)
@@ -32,8 +32,8 @@ class Shop:
     before: State
 
     @property
-    def settings(self) -> Settings:
-        return Settings(topics=rf"{self.place.name}\..*", job="x", checkpoint="none", brokers=self.place.kafka)
+    def settings(self) -> LoadSettings:
+        return LoadSettings(topics=rf"{self.place.name}\..*", job="x", checkpoint="none", brokers=self.place.kafka)
 
     def load(self, *words: str) -> subprocess.CompletedProcess[str]:
         given = ("--topics", self.settings.topics, "--prefix", self.place.prefix, "--dead-letters", self.place.dead)
@@ -61,8 +61,8 @@ def shop(world: Place) -> Shop:
 
 
 @pytest.fixture(scope="module")
-def client(shop: Shop, spark: SparkSession) -> Iterator[Client]:
-    with Client(spark, shop.settings) as found:
+def client(shop: Shop, spark: SparkSession) -> Iterator[KafkaOffsets]:
+    with KafkaOffsets(spark, shop.settings) as found:
         yield found
 
 
@@ -95,16 +95,16 @@ def test_a_checkpoint_goes_on_only_with_what_it_began_with(shop: Shop) -> None:
     assert len(shop.place.sent()) == END - FIRST
 
 
-def test_moments_become_offsets(shop: Shop, client: Client) -> None:
-    limits = resolved(client, shop.settings, "2h", (BEGAN + timedelta(seconds=4)).isoformat())
+def test_moments_become_offsets(shop: Shop, client: KafkaOffsets) -> None:
+    limits = resolve_limits(client, shop.settings, "2h", (BEGAN + timedelta(seconds=4)).isoformat())
     assert (limits.first, limits.end) == ({shop.topic: {"0": 0, "1": 0}}, {shop.topic: {"0": 4, "1": 0}})
     assert counts(client, limits) == {shop.topic: 4}
-    assert counts(client, resolved(client, shop.settings, "1m", None)) == {shop.topic: 0}
+    assert counts(client, resolve_limits(client, shop.settings, "1m", None)) == {shop.topic: 0}
 
 
-def test_an_end_before_the_beginning(shop: Shop, client: Client) -> None:
+def test_an_end_before_the_beginning(shop: Shop, client: KafkaOffsets) -> None:
     with pytest.raises(BadInput, match=r"--from is later than --until in .*, partition 0: offset 9 comes after 8\."):
-        resolved(client, shop.settings, shop.at(9, 0), shop.at(8, 0))
+        resolve_limits(client, shop.settings, shop.at(9, 0), shop.at(8, 0))
 
 
 @pytest.mark.parametrize(
@@ -117,8 +117,8 @@ def test_an_end_before_the_beginning(shop: Shop, client: Client) -> None:
         ({"TOPICS": {"0": 1, "1": 0}}, "but there is none that --topics"),
     ],
 )
-def test_offsets_that_are_not_there(shop: Shop, client: Client, said: dict[str, Any], complaint: str) -> None:
+def test_offsets_that_are_not_there(shop: Shop, client: KafkaOffsets, said: dict[str, Any], complaint: str) -> None:
     given = json.dumps(said).replace("TOPIC", shop.topic)
     with pytest.raises(BadInput) as refused:
-        resolved(client, shop.settings, None, given)
+        resolve_limits(client, shop.settings, None, given)
     assert complaint in str(refused.value)

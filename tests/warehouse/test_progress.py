@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from metl_spark.loading.progress import Progress
+from metl_spark.loading.bar import Bar
 
 BATCH = {"began_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:16.1Z", "lag": 0}
 
@@ -26,8 +26,8 @@ BATCH = {"began_at": "2026-01-01T00:00:00Z", "ended_at": "2026-01-01T00:00:16.1Z
 def test_it_says_how_many_of_what(
     batches: list[dict[str, Any]], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with Progress("load") as progress:
+    with Bar("load") as bar:
         for batch in batches:
-            progress.seen(BATCH | batch)
-    progress.summarize()
+            bar.update(BATCH | batch)
+    bar.summarize()
     assert capsys.readouterr().out.splitlines()[-1] == sentence

@@ -67,20 +67,20 @@ def _run(
 ) -> Comparison:
     # Only now: what is wrong with a command is said without Spark.
     from metl.streams.client_options import read_kafka_options
-    from metl_spark.reprocessing.job import under
+    from metl_spark.reprocessing.job import map_at
+    from metl_spark.reprocessing.settings import ReprocessSettings
     from metl_spark.runtime.control import jdbc
-    from metl_spark.runtime.failures import in_a_sentence
+    from metl_spark.runtime.failures import explained
     from metl_spark.runtime.session import session
-    from metl_spark.runtime.settings import Settings
 
-    settings = Settings(
-        topics="diff-replay", job="diff-replay", checkpoint="none", brokers=broker.address(), trigger="available-now",
-        replays=None, kafka_options=read_kafka_options(config, ()),
+    settings = ReprocessSettings(
+        topics="diff-replay", job="diff-replay", checkpoint="none", brokers=broker.address(),
+        kafka_options=read_kafka_options(config, ()),
     )  # fmt: skip
     with connect(address()) as connection:
         reading = jdbc(connection)
-    with in_a_sentence(), session(settings, bulk=True) as spark:
-        old, new = (outcomes(under(spark, settings, reading, state, ranges), settings.prefix) for state in states)
+    with explained(), session(settings, bulk=True) as spark:
+        old, new = (outcomes(map_at(spark, settings, reading, state, ranges), settings.prefix) for state in states)
         return compare(old, new, examples)
 
 

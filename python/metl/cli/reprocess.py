@@ -78,9 +78,9 @@ def reprocess(
             done = work.run(stack, ranges, states)
             begun.outcome.update(done)
     if as_json:
-        print_json({"operation": begun.number, **plan, "mapped": done["messages"], "taken_back": done["taken_back"]})
+        print_json({"operation": begun.number, **plan, "mapped": done["messages"], "taken_back": done["retracted"]})
     else:
-        undone = f", took {counted(done['taken_back'], 'record')} back" if done["taken_back"] else ""
+        undone = f", took {counted(done['retracted'], 'record')} back" if done["retracted"] else ""
         click.echo(f"Mapped {counted(done['messages'], 'message')} again{undone}, as operation {begun.number}.")
 
 
@@ -89,44 +89,44 @@ class _Work:
 
     def __init__(self, job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> None:
         from metl.streams.client_options import read_kafka_options
-        from metl_spark.runtime.settings import Settings
+        from metl_spark.reprocessing.settings import ReprocessSettings
 
-        self._settings = Settings(
-            topics="reprocess", job=job, trigger="available-now", brokers=broker.address(), prefix=prefix,
+        self._settings = ReprocessSettings(
+            topics="reprocess", job=job, brokers=broker.address(), prefix=prefix,
             checkpoint=str(Home.from_environment().path / "checkpoints" / job), dead_letters=dead_letters,
-            replays=None, kafka_options=read_kafka_options(config, ()),
+            kafka_options=read_kafka_options(config, ()),
         )  # fmt: skip
         self._say = say
         self._spark: Any = None
 
     def counted(self, stack: contextlib.ExitStack, ranges: list[OutdatedRange]) -> list[OutdatedRange]:
         """Each with how many messages it has that are meant; without those that have none."""
-        from metl_spark.reprocessing import job as map_again
+        from metl_spark.reprocessing import job
         from metl_spark.reprocessing.choose import Choice
         from metl_spark.runtime.control import jdbc
-        from metl_spark.runtime.failures import in_a_sentence
+        from metl_spark.runtime.failures import explained
 
         with connect(address()) as connection:
             reading = jdbc(connection)
             [(state,)] = connection.execute("select metl.current_state()").fetchall()
-        with in_a_sentence():
+        with explained():
             choices = [Choice.of(each) for each in ranges]
-            counts = map_again.count(self._session(stack), self._settings, reading, state, choices)
+            counts = job.count(self._session(stack), self._settings, reading, state, choices)
         return [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True) if count]
 
     def run(self, stack: contextlib.ExitStack, ranges: list[OutdatedRange], states: list[int]) -> dict[str, int]:
-        from metl_spark.reprocessing import job as map_again
+        from metl_spark.reprocessing import job
         from metl_spark.reprocessing.choose import Choice
         from metl_spark.runtime.control import Control
-        from metl_spark.runtime.failures import in_a_sentence
+        from metl_spark.runtime.failures import explained
 
         topics = "|".join(sorted({each.topic.replace(".", r"\.") for each in ranges}))
         settings = replace(self._settings, topics=topics)
         instance = str(uuid.uuid4())
-        with Control.open(settings, instance) as control, in_a_sentence():
+        with Control.open(settings, instance) as control, explained():
             spark = self._session(stack)
             choices = [Choice.of(each) for each in ranges]
-            return asdict(map_again.reprocess(spark, settings, control, instance, choices, states, self._say))
+            return asdict(job.reprocess(spark, settings, control, instance, choices, states, self._say))
 
     def _session(self, stack: contextlib.ExitStack) -> Any:
         from metl_spark.runtime.session import session

@@ -7,23 +7,24 @@ import java.util.Properties
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.classic.Dataset
 
-/** PostgreSQL's COPY from every executor at once, in its binary format: rows of bytes, each the text of a column.
+/** PostgreSQL's COPY from every executor at once, in its binary format: each column is the bytes of a text.
   *
-  * The driver is on the classpath of jobs, not on that of the compiler: it is asked for what JDBC does not have by name. */
+  * The driver is on the classpath of jobs, not of the compiler: what JDBC lacks is called by reflection. */
 object Copy {
   private val Chunk = 1 << 18
 
   def into(rows: Dataset[_], url: String, properties: java.util.Map[String, String], statement: String): Unit = {
-    val asked = new java.util.HashMap[String, String](properties)
-    // Rows as Spark has them inside: nobody needs them as objects.
-    rows.queryExecution.toRdd.foreachPartition(found => if (found.hasNext) copy(found, url, asked, statement))
+    // A serializable copy.
+    val options = new java.util.HashMap[String, String](properties)
+    // Spark's internal rows: converting them to objects would be wasted.
+    rows.queryExecution.toRdd.foreachPartition(part => if (part.hasNext) copy(part, url, options, statement))
   }
 
-  private def copy(rows: Iterator[InternalRow], url: String, asked: java.util.Map[String, String], statement: String): Unit = {
+  private def copy(rows: Iterator[InternalRow], url: String, options: java.util.Map[String, String], statement: String): Unit = {
     val loader = Thread.currentThread.getContextClassLoader
     val driver = Class.forName("org.postgresql.Driver", true, loader).getDeclaredConstructor().newInstance()
     val properties = new Properties
-    properties.putAll(asked)
+    properties.putAll(options)
     val connection = driver.asInstanceOf[Driver].connect(url, properties)
     try {
       val copying = begin(connection, statement)
@@ -61,11 +62,11 @@ object Copy {
     manager.getClass.getMethod("copyIn", classOf[String]).invoke(manager, statement)
   }
 
-  private def method(of: AnyRef, name: String, arguments: Int): java.lang.reflect.Method = {
-    val found = of.getClass.getMethods.find { each =>
-      each.getName == name && each.getParameterCount == arguments
+  private def method(target: AnyRef, name: String, parameters: Int): java.lang.reflect.Method = {
+    val method = target.getClass.getMethods.find { each =>
+      each.getName == name && each.getParameterCount == parameters
     }.get
-    found.setAccessible(true)
-    found
+    method.setAccessible(true)
+    method
   }
 }

@@ -2,27 +2,27 @@ package metl
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-/** Strict JSON (RFC 8259) read in place. A value is where it begins and where it ends, and never rendered anew:
-  * what is taken out of a document is byte for byte what came in.
+/** A strict JSON parser (RFC 8259) that works in place. A value is its start and end, never rendered anew: what is
+  * taken out of a document is byte for byte what came in.
   *
-  * A method that takes a position gives the position behind what begins there, or Malformed.
+  * A method that takes a position returns the position after what begins there, or Malformed.
   */
 private[metl] object Json {
   val Malformed: Int = -1
-  // As deep as most parsers go; far from where the stack would end.
-  private val Deepest = 1000
-  private val Words = Seq("true", "false", "null").map(_.getBytes(UTF_8)).toArray
+  // A usual limit of parsers, far from a stack overflow.
+  private val MaxDepth = 1000
+  private val Literals = Seq("true", "false", "null").map(_.getBytes(UTF_8)).toArray
 
   def value(bytes: Array[Byte], at: Int, depth: Int = 0): Int =
-    if (at >= bytes.length || depth > Deepest) Malformed
+    if (at >= bytes.length || depth > MaxDepth) Malformed
     else
       bytes(at) match {
         case '"' => string(bytes, at)
         case '{' => members(bytes, at, depth, null)
         case '[' => elements(bytes, at, depth)
-        case 't' => word(bytes, at, Words(0))
-        case 'f' => word(bytes, at, Words(1))
-        case 'n' => word(bytes, at, Words(2))
+        case 't' => literal(bytes, at, Literals(0))
+        case 'f' => literal(bytes, at, Literals(1))
+        case 'n' => literal(bytes, at, Literals(2))
         case _   => number(bytes, at)
       }
 
@@ -32,8 +32,8 @@ private[metl] object Json {
     at
   }
 
-  /** Members of an object; `found`, unless it is null, is told of those of the outermost one. */
-  def members(bytes: Array[Byte], from: Int, depth: Int, found: Members): Int = {
+  /** Members of an object; added to `into`, unless it is null. */
+  def members(bytes: Array[Byte], from: Int, depth: Int, into: Members): Int = {
     var at = space(bytes, from + 1)
     if (is(bytes, at, '}')) return at + 1
     while (true) {
@@ -45,7 +45,7 @@ private[metl] object Json {
       val begin = space(bytes, at + 1)
       val end = value(bytes, begin, depth + 1)
       if (end == Malformed) return Malformed
-      if (found != null) found.add(name, nameEnd, begin, end)
+      if (into != null) into.add(name, nameEnd, begin, end)
       at = space(bytes, end)
       if (is(bytes, at, '}')) return at + 1
       if (!is(bytes, at, ',')) return Malformed
@@ -109,9 +109,9 @@ private[metl] object Json {
     if (at > from) at else Malformed
   }
 
-  private def word(bytes: Array[Byte], at: Int, word: Array[Byte]): Int = {
-    val end = at + word.length
-    if (end <= bytes.length && java.util.Arrays.equals(bytes, at, end, word, 0, word.length)) end else Malformed
+  private def literal(bytes: Array[Byte], at: Int, literal: Array[Byte]): Int = {
+    val end = at + literal.length
+    if (end <= bytes.length && java.util.Arrays.equals(bytes, at, end, literal, 0, literal.length)) end else Malformed
   }
 
   private def is(bytes: Array[Byte], at: Int, expected: Char): Boolean = at < bytes.length && bytes(at) == expected

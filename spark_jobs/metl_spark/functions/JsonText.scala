@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.spark.sql.api.java.UDF1
 
-/** What a JSON value says: the text of a string, null for null, anything else as it is written. */
+/** A JSON value as text: a string without quotes and escapes, null for null, anything else as it is written. */
 class JsonText extends UDF1[Array[Byte], String] {
   override def call(value: Array[Byte]): String =
     if (value == null) null

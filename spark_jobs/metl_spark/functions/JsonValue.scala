@@ -4,7 +4,7 @@ import java.util.Arrays
 
 import org.apache.spark.sql.api.java.UDF1
 
-/** The one JSON value in some bytes, without the space around it; null if they are not that. */
+/** Bytes that are exactly one JSON value, without whitespace around it; null if they are not. */
 class JsonValue extends UDF1[Array[Byte], Array[Byte]] {
   override def call(bytes: Array[Byte]): Array[Byte] = {
     if (bytes == null) return null

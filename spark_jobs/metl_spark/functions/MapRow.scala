@@ -7,13 +7,13 @@ import java.util.concurrent.atomic.AtomicReferenceArray
 
 import org.apache.spark.sql.api.java.UDF2
 
-/** Algorithm 6 for one row and one block: the intersection of what the row has with what the block maps.
+/** Algorithm 6 for one row and one block: the intersection of the row's attributes with the block's.
   *
-  * Takes the row and the block's mapping, {"entity attribute": "attribute", …}. Gives an object of the entity's
+  * Takes the row and the block's mapping, {"entity attribute": "attribute", …}. Returns an object of the entity's
   * attributes with the row's values, byte for byte, without nulls; and a list of the attributes whose values the
-  * database did not log, null if there are none. Null if there is no row. */
+  * database did not log, null if there are none. Null without a row. */
 class MapRow extends UDF2[Array[Byte], Array[Byte], Array[Array[Byte]]] {
-  // A row comes once for each of its entities, one after the other.
+  // The same row comes once for each of its entities, in succession.
   @transient @volatile private var last: Members = null
 
   override def call(row: Array[Byte], mapping: Array[Byte]): Array[Array[Byte]] = {
@@ -42,28 +42,28 @@ class MapRow extends UDF2[Array[Byte], Array[Byte], Array[Array[Byte]]] {
   }
 
   private def cellsOf(row: Array[Byte]): Members = {
-    val known = last
-    if (known != null && Arrays.equals(known.bytes, row)) known
+    val previous = last
+    if (previous != null && Arrays.equals(previous.bytes, row)) previous
     else {
-      val found = Members.of(row)
-      last = found
-      found
+      val members = Members.of(row)
+      last = members
+      members
     }
   }
 }
 
 object MapRow {
-  // Few blocks are unique: each is read once, unless another one takes its place.
+  // Few blocks are unique: each is parsed once, unless another one of the same slot evicts it.
   private val Blocks = new AtomicReferenceArray[Members](1024)
 
   private def blockOf(mapping: Array[Byte]): Members = {
-    val place = Math.floorMod(Arrays.hashCode(mapping), Blocks.length)
-    val known = Blocks.get(place)
-    if (known != null && Arrays.equals(known.bytes, mapping)) known
+    val slot = Math.floorMod(Arrays.hashCode(mapping), Blocks.length)
+    val cached = Blocks.get(slot)
+    if (cached != null && Arrays.equals(cached.bytes, mapping)) cached
     else {
-      val found = Members.of(mapping)
-      if (found != null) Blocks.set(place, found)
-      found
+      val members = Members.of(mapping)
+      if (members != null) Blocks.set(slot, members)
+      members
     }
   }
 
@@ -96,13 +96,13 @@ private object Unavailable {
 
   def is(bytes: Array[Byte], from: Int, end: Int): Boolean =
     end - from >= Shortest && (bytes(from) match {
-      // PostgreSQL never stores a single UUID out of line: one that stands alone is a value.
+      // PostgreSQL never stores a UUID out of line: outside of a list, the third spelling is a value.
       case '"' => isText(bytes, from, end, Texts.length - 1)
       case '[' =>
         val begin = Json.space(bytes, from + 1)
         if (bytes(begin) == '"') {
-          val behind = Json.value(bytes, begin)
-          Json.space(bytes, behind) == end - 1 && isText(bytes, begin, behind, Texts.length)
+          val after = Json.value(bytes, begin)
+          Json.space(bytes, after) == end - 1 && isText(bytes, begin, after, Texts.length)
         } else Arrays.equals(bytes, from, end, Numbers, 0, Numbers.length)
       case _ => false
     })

@@ -2,28 +2,28 @@ package metl
 
 import java.util.{Arrays, HashMap}
 
-/** Where the names and values of an object's members are. */
+/** The positions of the names and values of an object's members. */
 private[metl] final class Members(val bytes: Array[Byte]) {
-  private var places = new Array[Int](64)
+  private var positions = new Array[Int](64)
   private var hasEscapes = false
   var count = 0
 
   def add(name: Int, nameEnd: Int, begin: Int, end: Int): Unit = {
-    if (4 * count == places.length) places = Arrays.copyOf(places, 2 * places.length)
-    places(4 * count) = name
-    places(4 * count + 1) = nameEnd
-    places(4 * count + 2) = begin
-    places(4 * count + 3) = end
+    if (4 * count == positions.length) positions = Arrays.copyOf(positions, 2 * positions.length)
+    positions(4 * count) = name
+    positions(4 * count + 1) = nameEnd
+    positions(4 * count + 2) = begin
+    positions(4 * count + 3) = end
     count += 1
     hasEscapes = hasEscapes || Text.hasEscape(bytes, name, nameEnd)
   }
 
-  def name(member: Int): Int = places(4 * member)
-  def nameEnd(member: Int): Int = places(4 * member + 1)
-  def begin(member: Int): Int = places(4 * member + 2)
-  def end(member: Int): Int = places(4 * member + 3)
+  def name(member: Int): Int = positions(4 * member)
+  def nameEnd(member: Int): Int = positions(4 * member + 1)
+  def begin(member: Int): Int = positions(4 * member + 2)
+  def end(member: Int): Int = positions(4 * member + 3)
 
-  /** The member that has the name of this JSON string; of several the last one, as everywhere; -1 if there is none. */
+  /** The member named by this JSON string; the last one of several, as everywhere; -1 if there is none. */
   def find(string: Array[Byte], from: Int, end: Int): Int =
     if (count > Members.Few) byName.getOrDefault(Text.of(string, from, end), -1)
     else {
@@ -41,23 +41,23 @@ private[metl] final class Members(val bytes: Array[Byte]) {
   }
 
   private lazy val byName: HashMap[String, Int] = {
-    val found = new HashMap[String, Int](2 * count)
-    for (member <- 0 until count) found.put(Text.of(bytes, name(member), nameEnd(member)), member)
-    found
+    val index = new HashMap[String, Int](2 * count)
+    for (member <- 0 until count) index.put(Text.of(bytes, name(member), nameEnd(member)), member)
+    index
   }
 }
 
 private[metl] object Members {
-  // Up to here, looking at each is faster than making a table of them.
+  // Up to here a linear search is faster than a hash table.
   private val Few = 24
 
-  /** Null unless the bytes are one whole object. */
+  /** Null unless the bytes are exactly one object. */
   def of(bytes: Array[Byte]): Members = {
     if (bytes == null) return null
     val begin = Json.space(bytes, 0)
     if (begin == bytes.length || bytes(begin) != '{') return null
-    val found = new Members(bytes)
-    val end = Json.members(bytes, begin, 0, found)
-    if (end == Json.Malformed || Json.space(bytes, end) != bytes.length) null else found
+    val members = new Members(bytes)
+    val end = Json.members(bytes, begin, 0, members)
+    if (end == Json.Malformed || Json.space(bytes, end) != bytes.length) null else members
   }
 }

@@ -3,10 +3,10 @@ package metl
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
-/** What a JSON string says, whichever way it is spelled. */
+/** The text of a JSON string, whether or not it is written with escapes. */
 private[metl] object Text {
 
-  /** Of a well-formed string from its first quote to behind its last one. */
+  /** Of a well-formed string, from its first quote to the position after its last one. */
   def of(bytes: Array[Byte], from: Int, end: Int): String = {
     val raw = new String(bytes, from + 1, end - from - 2, UTF_8)
     if (raw.indexOf('\\') < 0) raw else unescaped(raw)

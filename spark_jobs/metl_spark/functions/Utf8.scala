@@ -2,7 +2,7 @@ package metl
 
 private[metl] object Utf8 {
 
-  /** The position behind a character of more than one byte; Malformed if its bytes are none. */
+  /** The position after a character of several bytes; Malformed if they are not one. */
   def character(bytes: Array[Byte], at: Int): Int = {
     val first = bytes(at) & 0xff
     val length = if (first < 0xc2) 0 else if (first < 0xe0) 2 else if (first < 0xf0) 3 else if (first < 0xf5) 4 else 0
@@ -11,7 +11,7 @@ private[metl] object Utf8 {
     else Json.Malformed
   }
 
-  /** Neither longer than need be, nor half a character, nor beyond the last one. */
+  /** No overlong encoding, no surrogate, nothing beyond U+10FFFF. */
   private def isPermitted(first: Int, second: Int): Boolean = first match {
     case 0xe0 => second >= 0xa0 && second <= 0xbf
     case 0xed => second >= 0x80 && second <= 0x9f

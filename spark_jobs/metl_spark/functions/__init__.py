@@ -1,5 +1,9 @@
 """Spark SQL functions in Scala that read JSON and copy its bytes.
 
-columns   calls them from Python, as columns
-jar       the jar that they are compiled into
+columns       the functions, as columns
+jar           the jar that they are compiled into
+
+Json.scala    the parser; Members, Text and Utf8 belong to it
+Json*.scala   a function each, as MapRow.scala, which maps a row by a block
+Copy.scala    COPY into PostgreSQL, for the warehouse
 """

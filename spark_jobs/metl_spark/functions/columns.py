@@ -1,9 +1,9 @@
-"""JSON as bytes that stay as they came in: the functions of this folder as columns."""
+"""The functions of this folder as columns: JSON as bytes that are never altered."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as f
 
-#: By the name under which Spark knows each: the class, and what it returns.
+#: By their names in Spark SQL: the class and the type of the result.
 FUNCTIONS = {
     "json_value": ("metl.JsonValue", "binary"),
     "json_text": ("metl.JsonText", "string"),
@@ -13,25 +13,25 @@ FUNCTIONS = {
 
 
 def json_value(document: Column) -> Column:
-    """The one JSON value in some bytes; null if they are not that."""
+    """Bytes that are exactly one JSON value, without whitespace around it; null if they are not."""
     return f.call_udf("json_value", document)
 
 
 def json_text(value: Column) -> Column:
-    """What a JSON value says: of a string its text, of null nothing, of anything else how it is written."""
+    """The text of a string; null for null; anything else as it is written."""
     return f.call_udf("json_text", value)
 
 
 def json_pick(document: Column, *names: str) -> Column:
-    """The values of an object's members, null where there is none; null if it is no object."""
+    """The values of some members of an object, null for a missing one; null if it is not an object."""
     return f.call_udf("json_pick", document, f.lit(" ".join(names)))
 
 
 def map_row(row: Column, mapping: Column) -> Column:
-    """The entity's values, and the names of those that are unavailable or else null; null if there is no row."""
+    """The entity's values as an object, and the names of unavailable ones or null; null without a row."""
     return f.call_udf("map_row", row, mapping)
 
 
 def quoted(text: Column) -> Column:
-    """A string as JSON."""
+    """A text as a JSON string."""
     return f.to_json(text.cast("variant"))

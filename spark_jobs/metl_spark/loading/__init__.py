@@ -1,7 +1,9 @@
-"""What a load has beside the mapping.
+"""The bulk mapper: the mapping of metl_spark.mapping, set up for a backlog.
 
-limits    where it begins and ends
-client    who knows where that is in Kafka
-preview   how much it is
-progress  how it goes, and what it did
+settings  what a load is configured with
+job       its command and its query
+limits    where it begins and ends, from options to offsets
+offsets   the offsets of topics in Kafka
+preview   how many messages it would read
+bar       progress and summary on the terminal
 """

@@ -1,39 +1,43 @@
-"""Where a load begins and ends, from what somebody says to the offsets of each partition."""
+"""Where a load begins and ends, from options to the offsets of each partition."""
 
+import functools
 import json
 from datetime import UTC, datetime
 
 import psycopg
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
 
 from metl.errors import BadInput
 from metl.streams.checkpoint import Offsets
 from metl.streams.offsets import OffsetReader, parse_offsets, require_retained, resolve
 from metl.util.nearest import nearest
 from metl.util.timestamps import parse_timestamp
-from metl_spark.runtime.settings import Limits, Settings
+from metl_spark.loading.settings import LoadSettings
+from metl_spark.runtime.limits import Limits
 
 
 def require_readable(begin: str | None, end: str | None) -> None:
-    """Before anything is started: an error if nobody can tell what is meant, or nothing is between the two."""
-    moments = {option: _readable(option, said) for option, said in (("--from", begin), ("--until", end))}
-    first, last = moments.values()
+    """Fails before anything is started: on options that cannot be read, or with nothing between them."""
+    times = {option: _readable(option, value) for option, value in (("--from", begin), ("--until", end))}
+    first, last = times.values()
     if begin is not None and first and first > datetime.now(UTC):
         raise BadInput(f"--from {begin} is in the future: nothing of then can be there.")
     if (first and last and first > last) or (begin, end) == ("latest", "earliest"):
         raise BadInput(f"--from {begin} is later than --until {end}: nothing is between them. Exchange them.")
 
 
-def _readable(option: str, said: str | None) -> datetime | None:
-    if said is None or said in ("earliest", "latest"):
+def _readable(option: str, value: str | None) -> datetime | None:
+    if value is None or value in ("earliest", "latest"):
         return None
-    if _is_json(said):
-        parse_offsets(said, option)
+    if _is_json(value):
+        parse_offsets(value, option)
         return None
-    return parse_timestamp(said, option)
+    return parse_timestamp(value, option)
 
 
-def resolved(kafka: OffsetReader, settings: Settings, begin: str | None, end: str | None) -> Limits:
-    """Moments become offsets here, once: what is read and what is recorded as read are then the same."""
+def resolve_limits(kafka: OffsetReader, settings: LoadSettings, begin: str | None, end: str | None) -> Limits:
+    """Times become offsets here, once: what is read and what is recorded as read are then the same."""
     if not kafka.topics:
         raise BadInput(f"There is nothing to load: no topic matches --topics {settings.topics!r}.")
     limits = Limits(begin, end, _offsets(kafka, settings, "--from", begin), _offsets(kafka, settings, "--until", end))
@@ -48,65 +52,79 @@ def resolved(kafka: OffsetReader, settings: Settings, begin: str | None, end: st
 
 
 def counts(kafka: OffsetReader, limits: Limits) -> dict[str, int]:
-    """How many messages of each topic that is."""
-    found: dict[str, int] = {}
+    """The number of messages within the limits, by topic."""
+    messages: dict[str, int] = {}
     for topic, partitions in sorted(kafka.topics.items()):
         for partition in partitions:
             span = kafka.range_of(topic, partition, None)
             first = max(span.earliest, limits.first_of(topic, str(partition)) or 0)
-            found[topic] = found.get(topic, 0) + max(0, limits.cut(topic, str(partition), span.latest) - first)
-    return found
+            count = max(0, limits.cut(topic, str(partition), span.latest) - first)
+            messages[topic] = messages.get(topic, 0) + count
+    return messages
 
 
-def earlier(connection: psycopg.Connection, settings: Settings, begin: str | None, end: str | None) -> Limits | None:
-    """Those that the load of this checkpoint began with; an error if it is told others now: what was left out before
-    the checkpoint's end is never read from it again."""
+def before_end(messages: DataFrame, limits: Limits) -> DataFrame:
+    if limits.end is None:
+        return messages
+    is_before = (
+        (f.col("topic") == topic) & (f.col("partition") == int(partition)) & (f.col("offset") < end)
+        for topic, partitions in limits.end.items()
+        for partition, end in partitions.items()
+    )
+    return messages.where(functools.reduce(Column.__or__, is_before, f.lit(False)))
+
+
+def earlier(
+    connection: psycopg.Connection, settings: LoadSettings, begin: str | None, end: str | None
+) -> Limits | None:
+    """The limits that the load of this checkpoint began with; an error if the options differ now: messages that a
+    checkpoint has passed are never read from it again."""
     query = "select about -> 'limits' from metl.jobs where job = %s and checkpoint = %s"
     rows = connection.execute(query, [settings.job, settings.checkpoint_name]).fetchall()
-    if not rows or not _is_begun(settings):
+    if not rows or not _has_begun(settings):
         return None
-    known = Limits(**(rows[0][0] or {}))
-    if (known.said_from, known.said_until) != (begin, end):
+    limits = Limits.of(rows[0][0] or {})
+    if (limits.from_option, limits.until_option) != (begin, end):
         raise BadInput(
-            f"Job {settings.job} has begun to load {_said(known.said_from, known.said_until)} and goes on so from its "
-            f"checkpoint, not {_said(begin, end)}. For another load take another --job."
+            f"Job {settings.job} has begun to load {_options(limits.from_option, limits.until_option)} and goes on so "
+            f"from its checkpoint, not {_options(begin, end)}. For another load take another --job."
         )
-    return known if begin or end else None
+    return limits if begin or end else None
 
 
-def _is_begun(settings: Settings) -> bool:
-    """Of a folder of this machine one can see it; who deletes it begins anew."""
+def _has_begun(settings: LoadSettings) -> bool:
+    """Visible for a folder of this machine only; who deletes it begins anew."""
     folder = settings.local_checkpoint
     return folder is None or any((folder / "offsets").glob("[0-9]*"))
 
 
-def _said(begin: str | None, end: str | None) -> str:
-    given = [f"{option} {said}" for option, said in (("--from", begin), ("--until", end)) if said]
+def _options(begin: str | None, end: str | None) -> str:
+    given = [f"{option} {value}" for option, value in (("--from", begin), ("--until", end)) if value]
     return f"with {' and '.join(given)}" if given else "without --from and --until"
 
 
-def _is_json(said: str) -> bool:
-    return said.lstrip().startswith("{")
+def _is_json(text: str) -> bool:
+    return text.lstrip().startswith("{")
 
 
 def _offsets(
-    kafka: OffsetReader, settings: Settings, option: str, said: str | None
+    kafka: OffsetReader, settings: LoadSettings, option: str, value: str | None
 ) -> dict[str, dict[str, int]] | None:
-    if said is None:
+    if value is None:
         return None
-    if _is_json(said):
-        found = parse_offsets(said, option)
-        _require_all(kafka, settings, option, found)
+    if _is_json(value):
+        offsets = parse_offsets(value, option)
+        _require_complete(kafka, settings, option, offsets)
     else:
         spans = [kafka.range_of(topic, partition, None) for topic, each in kafka.topics.items() for partition in each]
-        found = resolve(kafka, said, spans, option)
-    require_retained(found, kafka, option)
-    return {topic: {str(partition): offset for partition, offset in each.items()} for topic, each in found.items()}
+        offsets = resolve(kafka, value, spans, option)
+    require_retained(offsets, kafka, option)
+    return {topic: {str(partition): offset for partition, offset in each.items()} for topic, each in offsets.items()}
 
 
-def _require_all(kafka: OffsetReader, settings: Settings, option: str, found: Offsets) -> None:
-    """One that is left out could mean all or nothing of it."""
-    for topic in found:
+def _require_complete(kafka: OffsetReader, settings: LoadSettings, option: str, offsets: Offsets) -> None:
+    """A missing partition could mean all or nothing of it."""
+    for topic in offsets:
         if topic not in kafka.topics:
             raise BadInput(
                 f"{option} names topic {topic!r}, but there is none that --topics {settings.topics!r} matches."
@@ -114,7 +132,7 @@ def _require_all(kafka: OffsetReader, settings: Settings, option: str, found: Of
             )
     for topic, partitions in sorted(kafka.topics.items()):
         for partition in partitions:
-            if partition not in found.get(topic, {}):
+            if partition not in offsets.get(topic, {}):
                 span = kafka.range_of(topic, partition, None)
                 way_out = json.dumps({topic: {str(partition): span.earliest if option == "--from" else span.latest}})
                 raise BadInput(

@@ -1,10 +1,10 @@
-"""How many messages a load would read, shown."""
+"""Shows how many messages a load would read."""
 
 from metl.util.terminal import console, table
 
 
 def show(counts: dict[str, int]) -> None:
-    """Without the messages that became too old for Kafka, and without looking into a checkpoint."""
+    """Without expired messages. What a checkpoint has passed already counts as well."""
     shown = table("topic", "messages")
     for topic, count in sorted(counts.items()):
         shown.add_row(topic, f"{count:,}")

@@ -1,13 +1,19 @@
-"""How the live mapper maps: DataFrame -> DataFrame steps between its sources and sinks.
+"""The live mapper, and the mapping that all jobs share: DataFrame -> DataFrame steps between source and sink.
 
-matrix      what the database knows, as one table to look things up in
-restore     dead letters that are sent again, as the messages that they were
-identify    which schema version a message is of, and the row in it
-look_up     what that version maps to, or why the message cannot be mapped
+settings    what the jobs are configured with
+job         the live mapper: its command and its query
+
+matrix      the matrix as a table to look up, read once for each batch
+restore     replayed dead letters, as the messages that they were
+identify    the schema version of a message, and the row in it
+look_up     the entities that the version maps to, or why the message cannot be mapped
 frame       what all records of a message share
 map_values  the entity's values, and only those
-route       where each record goes
-count       what a batch did
+route       the topic and value of each record
+count       metrics of a batch
 
-Each of them is made of columns alone; functions has those that Spark does not bring.
+progress    these metrics as the database stores them
+warm_up     warms up Spark's planner
+
+The steps are made of columns alone; metl_spark.functions has those that Spark lacks.
 """

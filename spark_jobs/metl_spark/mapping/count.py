@@ -1,4 +1,4 @@
-"""What a batch did, counted while it passes."""
+"""Metrics of a batch, observed while its rows pass."""
 
 import time
 
@@ -7,15 +7,15 @@ from pyspark.sql import functions as f
 
 from metl_spark.mapping.look_up import REASONS
 
-# Of so many messages in a row, one has its time taken: asking for the time is dear.
+# Latency is sampled, one message in so many: reading the clock is expensive.
 SAMPLE = 8
-#: Messages that came before this process did waited for somebody to start it, which says nothing of the mapping.
+#: Older messages waited for this process to start, which says nothing about the mapping.
 BEGAN_MS = time.time_ns() // 1_000_000
 
 
 def count(routed: DataFrame, *, with_latency: bool = True) -> DataFrame:
-    """Leaves out what is not sent, after counting it; the figures come with the progress of the batch. The latency of
-    a backlog says nothing, and is not taken."""
+    """Counts all rows and drops those that are not sent; the figures come with the progress of the batch. A backlog
+    has no meaningful latency."""
     is_first = _is_first()
     is_dead = f.col("reason").isNotNull()
     is_sent = f.col("topic").isNotNull() & ~is_dead
@@ -45,11 +45,11 @@ def count(routed: DataFrame, *, with_latency: bool = True) -> DataFrame:
 
 
 def _is_first() -> Column:
-    """Of the records of a message."""
+    """Whether this is the first record of its message."""
     return f.coalesce("position", f.lit(0)) == 0
 
 
 def _age() -> Column:
     now = f.java_method(f.lit("java.lang.System"), f.lit("currentTimeMillis")).cast("bigint")
-    is_taken = _is_first() & (f.pmod("offset", f.lit(SAMPLE)) == 0)
-    return f.when(is_taken, now - f.unix_millis("timestamp")).alias("age")
+    is_sampled = _is_first() & (f.pmod("offset", f.lit(SAMPLE)) == 0)
+    return f.when(is_sampled, now - f.unix_millis("timestamp")).alias("age")

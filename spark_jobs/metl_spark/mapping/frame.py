@@ -11,13 +11,13 @@ REPLAYS = "__metl.replay.count"
 HEADERS = "array<struct<key:string,value:binary>>"
 
 
-def frame(found: DataFrame, job: str) -> DataFrame:
-    """Exactly the columns that map_values and route need: a message is carried on once for each of its targets."""
+def frame(messages: DataFrame, job: str) -> DataFrame:
+    """Exactly the columns that map_values and route need: each target of a message copies them."""
     is_dead = f.col("reason").isNotNull()
-    return found.select(
+    return messages.select(
         f.when(is_dead, f.col("key")).otherwise(_key()).alias("key"),
         f.when(is_dead, _dead_letter_headers(job)).otherwise(_headers()).alias("headers"),
-        # Only dead letters go out as they came in.
+        # Only dead letters are sent as they came.
         f.when(is_dead, f.col("value")).alias("original"),
         is_tombstone().alias("is_tombstone"),
         "op",
@@ -28,7 +28,7 @@ def frame(found: DataFrame, job: str) -> DataFrame:
         "targets",
         "reason",
         "offset",
-        # For how long a message took; a letter lay about for as long as it liked.
+        # For the latency, which a replayed dead letter has none of.
         f.when(f.col("replays").isNull(), f.col("timestamp")).alias("timestamp"),
     )
 
@@ -39,10 +39,10 @@ def _beginning() -> Column:
 
 
 def _key() -> Column:
-    """The topic keeps the rows of two sources apart; within one, equal keys stay equal."""
+    """The topic keeps rows of two sources apart; within a source, equal keys stay equal."""
     document = f.when(is_framed(), f.coalesce(without_frame(f.col("key")), "key")).otherwise(f.col("key"))
     payload = f.when(is_wrapped(), f.get(json_pick(document, "payload"), f.lit(0)))
-    # What is no JSON is taken as the text or the bytes that it is.
+    # A key that is not JSON becomes a string, or base64.
     text = f.when(f.is_valid_utf8(document.cast("string")), quoted(document.cast("string")))
     base64 = f.to_json(f.struct(f.replace(f.base64("key"), f.lit("\r\n"), f.lit("")).alias("base64")))
     key = f.when(f.col("key").isNull(), f.lit(b"null")).otherwise(
@@ -60,14 +60,14 @@ def _headers() -> Column:
         _header("metl.partition", "partition"),
         _header("metl.offset", "offset"),
     )
-    # By time rows of two partitions are told apart, and tombstones and some envelopes say none.
-    says_no_time = is_tombstone() | f.coalesce(f.col("ts_ms") == f.lit(b"null"), f.lit(True))
+    # Time orders rows of two partitions; tombstones and some envelopes have none.
+    has_no_time = is_tombstone() | f.coalesce(f.col("ts_ms") == f.lit(b"null"), f.lit(True))
     timed = (*position, _header("metl.timestamp", f.unix_millis("timestamp")))
-    return f.when(says_no_time, f.array(*timed)).otherwise(f.array(*position))
+    return f.when(has_no_time, f.array(*timed)).otherwise(f.array(*position))
 
 
 def _dead_letter_headers(job: str) -> Column:
-    """Connect's convention, so that its tools can read it, and what METL knows; after the headers it came with."""
+    """The message's own, then those of Connect's convention, which its tools read, then METL's."""
     reason = f.col("reason")
     ours = f.array(
         _header("__connect.errors.topic", "topic"),
@@ -82,7 +82,7 @@ def _dead_letter_headers(job: str) -> Column:
         _header("__metl.version", "version"),
         _header("__metl.ref", short_ref()),
         _header("__metl.state", "state"),
-        # Kafka gives the letter a time of its own.
+        # Kafka gives the dead letter another timestamp.
         _header("__metl.timestamp", f.unix_millis("timestamp")),
         _header(REPLAYS, f.coalesce("replays", f.lit(0))),
     )

@@ -10,7 +10,7 @@ from metl_spark.functions.columns import json_pick, json_text, json_value
 
 WRAPPER = ("schemaId", "schema", "payload")
 ENVELOPE = ("op", "ts_ms", "before", "after", "source")
-# What tells one version of a row from the next, of all that a Connect schema says; metl.fingerprint has the same.
+# What distinguishes versions of a row in a Connect schema; metl.fingerprint hashes the same.
 FIELD = (
     "struct<field:string,type:string,optional:boolean,name:string,parameters:variant,"
     "items:variant,keys:variant,values:variant,fields:variant>"
@@ -23,9 +23,9 @@ def identify(messages: DataFrame, matrix: DataFrame) -> DataFrame:
     """Adds reading (the topic's entry), ref, lookup (the key of the version's entry), well_formed, and the parts of
     the message: op as text, ts_ms, before, after and source as JSON."""
     topics = f.broadcast(matrix.alias("topics"))
-    known = messages.alias("messages").join(topics, f.expr("messages.topic = topics.key"), "left")
-    known = known.select("messages.*", f.col("topics.entry").alias("reading"))
-    headed = known.select("*", _id_in_headers().alias("id_in_headers"))
+    joined = messages.alias("messages").join(topics, f.expr("messages.topic = topics.key"), "left")
+    joined = joined.select("messages.*", f.col("topics.entry").alias("reading"))
+    headed = joined.select("*", _id_in_headers().alias("id_in_headers"))
     unframed = headed.select("*", _body().alias("body"))
     unwrapped = unframed.select("*", f.when(is_wrapped(), json_pick(f.col("body"), *WRAPPER)).alias("wrapper"))
     opened = unwrapped.select("*", _payload().alias("payload"), _ref().alias("ref"))
@@ -59,7 +59,7 @@ def is_flat() -> Column:
 
 
 def without_frame(record: Column) -> Column:
-    """The bytes after a magic 0 and an id; null if there is no frame where one must be."""
+    """The bytes after a magic 0 and an id; null if a required frame is missing."""
     eight = f.col("reading.format") == "apicurio_2"
     return f.when(
         f.substring(record, 1, 1) == f.lit(b"\0"), f.substring(record, f.when(eight, 10).otherwise(6), 1 << 30)
@@ -79,7 +79,7 @@ def _payload() -> Column:
 
 
 def _body() -> Column:
-    """The document; null if there is no frame where one must be."""
+    """The document; null if a required frame is missing."""
     framed = is_framed() & f.col("id_in_headers").isNull()
     return f.when(framed, without_frame(f.col("value"))).otherwise(f.col("value"))
 
@@ -125,7 +125,7 @@ def _frame(size: int) -> Column:
 
 
 def _ref_of(kind: str, number: Column) -> Column:
-    """Null if there is no such number: of more than eight bytes none can be made."""
+    """Null for more than eight bytes, which are no number."""
     return f.when(f.octet_length(number) <= 8, f.concat(f.lit(f"{kind} "), f.conv(f.hex(number), 16, 10)))
 
 
@@ -134,7 +134,7 @@ def _uuid(sixteen: Column) -> Column:
 
 
 def _ref() -> Column:
-    """What the message is looked up by, as kind and ref; null if it does not say."""
+    """The key to look the version up by, as kind and ref; null if the message has none."""
     name = f.col("reading.format")
     return (
         f.when(name == "ext_json", f.concat(f.lit("global_id "), json_text(_wrapped("schemaId"))))
@@ -146,7 +146,7 @@ def _ref() -> Column:
 
 
 def _fingerprint() -> Column:
-    """Of the row's fields in an inline Connect schema; metl.fingerprint says the same of a registered one."""
+    """Of the row's fields in an inline Connect schema; metl.fingerprint gives the same for a registered one."""
     schema = f.try_parse_json(_wrapped("schema").cast("string"))
 
     def at(path: str, kind: str) -> Column:

@@ -6,23 +6,23 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from metl_spark.functions.columns import json_pick, json_text, json_value
+from metl_spark.runtime.failures import HALT
 
 REASONS = ("malformed", "unknown_version", "unmapped_truncate", "unroutable_entity")
-#: Beginnings of topics of Debezium and METL without rows.
+#: Prefixes of topics of Debezium and METL that hold no rows.
 NO_ROWS = ("__debezium-heartbeat", "metl.signals.", "metl.notifications.")
-HALT = "METL-HALT "
 WHOLE_NUMBER = "^-?[0-9]{1,19}$"
 
 
 def look_up(rows: DataFrame, matrix: DataFrame, *, halt_on_unknown_version: bool = False) -> DataFrame:
     """Adds state, schema, version, reason (null if the message can be mapped) and targets (none if it maps to
     nothing)."""
-    # Left, so that what is unknown stays.
+    # A left join: messages of unknown versions stay.
     versions = f.broadcast(matrix.alias("versions"))
-    known = rows.alias("rows").join(versions, f.expr("rows.lookup = versions.key"), "left")
-    opened = known.select(
+    joined = rows.alias("rows").join(versions, f.expr("rows.lookup = versions.key"), "left")
+    opened = joined.select(
         *(f.col(f"rows.{column}") for column in rows.columns if column != "lookup"),
-        # An unknown ref has no entry; an unknown topic or no ref at all has that of the key ''.
+        # An unknown ref has no entry; for an unknown topic or without a ref the key is '', which has one.
         f.coalesce("versions.entry.state", "reading.state").alias("state"),
         "reading.schema",
         f.col("versions.entry.version").alias("version"),
@@ -39,10 +39,10 @@ def is_tombstone() -> Column:
 
 
 def _is_marker() -> Column:
-    """Heartbeats, transaction markers, logical messages, signals to connectors and what those tell: no rows."""
-    named = (f.startswith("topic", f.lit(prefix)) for prefix in NO_ROWS)
+    """Heartbeats, transaction markers, logical messages, signals to connectors and their notifications: no rows."""
+    has_prefix = (f.startswith("topic", f.lit(prefix)) for prefix in NO_ROWS)
     return f.coalesce(
-        functools.reduce(Column.__or__, named)
+        functools.reduce(Column.__or__, has_prefix)
         | (f.col("op") == "m")
         | (f.endswith("topic", f.lit(".transaction")) & _marks_transaction())
         | (f.endswith("topic", f.lit(".signals")) & _is_signal()),
@@ -51,33 +51,33 @@ def _is_marker() -> Column:
 
 
 def _is_signal() -> Column:
-    """METL once named the topic of signals after the prefix of the connector's other topics."""
+    """In a topic named after the connector's prefix, as earlier releases had it."""
     signal = json_pick(json_value(f.col("rows.value")), "type", "data")
     return f.col("reading").isNull() & json_text(f.get(signal, f.lit(0))).endswith("-snapshot")
 
 
 def _marks_transaction() -> Column:
-    """Nobody may have said how such a topic is read, so it is tried without a frame and with either."""
+    """Such a topic may have no rule for how it is read, so all frames are tried."""
     value = f.col("rows.value")
     document = f.coalesce(*(json_value(f.substring(value, begin, 1 << 30)) for begin in (1, 6, 10)))
     payload = f.coalesce(f.get(json_pick(document, "payload"), f.lit(0)), document)
-    said = json_pick(payload, "status", "data_collections")
-    # A table or an event may be called so, too, but has no such member.
-    is_ours = f.col("reading").isNull() | f.get(said, f.lit(1)).isNotNull()
-    return json_text(f.get(said, f.lit(0))).isin("BEGIN", "END") & is_ours
+    marker = json_pick(payload, "status", "data_collections")
+    # A table or an event may have such a name, too, but no such member.
+    is_debezium = f.col("reading").isNull() | f.get(marker, f.lit(1)).isNotNull()
+    return json_text(f.get(marker, f.lit(0))).isin("BEGIN", "END") & is_debezium
 
 
 def _is_row(row: str) -> Column:
     return f.coalesce(f.substring(row, 1, 1) == f.lit(b"{"), f.lit(False))
 
 
-def _is_nothing(value: str) -> Column:
+def _is_absent(value: str) -> Column:
     return f.col(value).isNull() | (f.col(value) == f.lit(b"null"))
 
 
 def _is_time(value: str) -> Column:
     text = f.col(value).cast("string")
-    return _is_nothing(value) | (text.rlike(WHOLE_NUMBER) & text.try_cast("bigint").isNotNull())
+    return _is_absent(value) | (text.rlike(WHOLE_NUMBER) & text.try_cast("bigint").isNotNull())
 
 
 def _reason(halt: bool) -> Column:
@@ -85,8 +85,8 @@ def _reason(halt: bool) -> Column:
     well_formed = (
         f.col("well_formed")
         & f.coalesce(f.col("op").isin("c", "r", "u", "d", "t", "m"), f.lit(False))
-        & (_is_row("before") | _is_nothing("before"))
-        & (_is_row("after") | (_is_nothing("after") & ~needs_row))
+        & (_is_row("before") | _is_absent("before"))
+        & (_is_row("after") | (_is_absent("after") & ~needs_row))
         & _is_time("ts_ms")
     )
     unknown = _halt() if halt else f.lit("unknown_version")
@@ -103,13 +103,18 @@ def _reason(halt: bool) -> Column:
 
 
 def _halt() -> Column:
-    """Ends the query here; mapper.supervise makes a sentence of it."""
-    where = f.to_json(f.struct("topic", "partition", "offset", short_ref().alias("ref"), "state"))
-    return f.raise_error(f.concat(f.lit(HALT), where)).cast("string")
+    """Ends the query here, with a sentence for runtime.supervise."""
+    named = f.coalesce(f.concat(f.lit(" by '"), short_ref(), f.lit("'")), f.lit(""))
+    sentence = f.concat(
+        f.lit(f"{HALT}Halted at topic "), "topic", f.lit(", partition "), "partition", f.lit(", offset "), "offset",
+        f.lit(": state "), "state", f.lit(" knows no version of it"), named,
+        f.lit(f". Register it and start the job again; it goes on from its last commit.{HALT}"),
+    )  # fmt: skip
+    return f.raise_error(sentence).cast("string")
 
 
 def short_ref() -> Column:
-    """A ref for people: what stands where an id should may be long."""
+    """A ref for people: garbage in place of an id may be long."""
     return f.substring("ref", 1, 100)
 
 

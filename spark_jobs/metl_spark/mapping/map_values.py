@@ -1,7 +1,7 @@
 """Algorithm 6: the intersection of a message's values with the column set of its version.
 
-Of the paper's three kinds of parallelism Spark has that of messages, by partitions. The blocks of a message are rows
-of their own from here on, and its cells one pass over a row: at a microsecond each, more threads would only cost.
+Of the paper's three kinds of parallelism Spark uses that of messages, by partitions. From here on each block of a
+message is a row, and its cells are one pass over that row: at a microsecond each, more threads would not pay.
 """
 
 from pyspark.sql import DataFrame

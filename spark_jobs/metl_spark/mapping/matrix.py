@@ -1,4 +1,4 @@
-"""What the database knows, as one table to look things up in.
+"""The matrix as one table of entries to look up by key.
 
 It is read again for every batch, in one statement, so that a batch maps under one state.
 """
@@ -16,12 +16,12 @@ LEGAL_TOPIC = r"^[A-Za-z0-9._-]{1,249}$"
 
 
 def query(job: str, instance: str) -> str:
-    """Both are without quotes: mapper.settings lets no other name pass."""
+    """Neither needs quoting: runtime.settings refuses such names."""
     return QUERY.format(job=job, instance=instance)
 
 
 def read(spark: SparkSession, connection: dict[str, str], job: str, instance: str) -> DataFrame:
-    """The rows of matrix.sql over JDBC; `connection` has the url and who asks."""
+    """The rows of matrix.sql over JDBC; `connection` has the options of control.jdbc."""
     return (
         spark.read.format("jdbc")
         .options(**connection)
@@ -43,7 +43,7 @@ def read_at(spark: SparkSession, connection: dict[str, str], state: int) -> Data
 
 
 def live_entities(spark: SparkSession, connection: dict[str, str]) -> list[str]:
-    """Those that there still are."""
+    """Those with a live version."""
     rows = (
         spark.read.format("jdbc")
         .options(**connection)
@@ -54,20 +54,19 @@ def live_entities(spark: SparkSession, connection: dict[str, str]) -> list[str]:
     return [row["entity"] for row in rows.collect()]
 
 
-def prepare(rows: DataFrame, prefix: str) -> DataFrame:
-    """The entries, and figures about them with the progress of the batch: an empty batch, too, has a matrix and a
-    state."""
-    counted = rows.observe(
+def observed_entries(rows: DataFrame, prefix: str) -> DataFrame:
+    """The entries. Metrics about them come with the progress of the batch, also of an empty one."""
+    observed = rows.observe(
         "matrix",
         f.max("state").alias("state"),
         f.count("*").alias("rows"),
         f.sum(f.octet_length("key") + f.octet_length("column_set")).alias("bytes"),
     )
-    return entries(counted, prefix)
+    return entries(observed, prefix)
 
 
 def entries(rows: DataFrame, prefix: str) -> DataFrame:
-    """key, entry: whatever does not depend on a message is made ready here, once for a batch."""
+    """key and entry: whatever does not depend on a message is computed here, once for a batch."""
     blocks = f.transform(f.from_json("column_set", BLOCKS), lambda block: _target(block, prefix))
     entry = f.struct(
         "state",
@@ -82,7 +81,7 @@ def entries(rows: DataFrame, prefix: str) -> DataFrame:
 
 
 def _target(block: Column, prefix: str) -> Column:
-    """One entity that a schema version feeds: where to, the beginning of its values, its cells as JSON."""
+    """One entity that a schema version feeds: its topic, the beginning of its values, its cells as JSON."""
     topic = f.concat(f.lit(prefix), block["entity"])
     head = f.concat(
         f.lit('{"entity":'), quoted(block["entity"]), f.lit(',"version":'), block["entity_version"], f.lit(',"op":"')

@@ -1,7 +1,7 @@
--- All that mapping needs to know, in one statement and so of one state, to be looked up by key:
+-- All that mapping needs, in one statement and so of one state, by key:
 --   ''                      the state itself
---   'topic'                 how the topic is read, and every entity that it feeds
---   'topic kind ref'        the schema version that messages of the topic name by this ref, and its column set
+--   'topic'                 how to read the topic, and every entity that it feeds
+--   'topic kind ref'        the schema version behind this ref in messages of the topic, and its column set
 -- No topic has a space in it.
 with topics as materialized (
     select
@@ -11,7 +11,7 @@ with topics as materialized (
         topics.payload,
         topics.version
     from metl.topics
-    -- Fails if this mapper is told to stop or is no longer the one to run.
+    -- Fails if the job is requested to stop or this instance was superseded.
     where metl.begin_batch('{job}', '{instance}')
 ),
 

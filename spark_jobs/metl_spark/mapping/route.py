@@ -5,8 +5,8 @@ from pyspark.sql import functions as f
 
 
 def route(mapped: DataFrame, dead_letters: str) -> DataFrame:
-    """topic, key, value and headers as the Kafka sink wants them; topic is null for what is left out on purpose.
-    Beside them what is counted: reason, position, offset and timestamp."""
+    """topic, key, value and headers as the Kafka sink takes them; topic is null for what is filtered on purpose.
+    Also reason, position, offset and timestamp, for the metrics."""
     is_dead = f.col("reason").isNotNull()
     return mapped.select(
         f.when(is_dead, f.lit(dead_letters)).when(_is_sent(), f.col("target.topic")).alias("topic"),
@@ -21,10 +21,10 @@ def route(mapped: DataFrame, dead_letters: str) -> DataFrame:
 
 
 def _is_sent() -> Column:
-    """Updates, deletes and the like always: they retract what was sent before. Creates if they bring something."""
-    brings_something = (f.col("entity_after") != f.lit(b"{}")) | f.col("unavailable").isNotNull()
+    """Updates, deletes and truncates always: they retract what was sent before. Creates if a value is mapped."""
+    has_value = (f.col("entity_after") != f.lit(b"{}")) | f.col("unavailable").isNotNull()
     return f.col("target").isNotNull() & (
-        f.col("is_tombstone") | f.coalesce(f.col("op").isin("u", "d", "t") | brings_something, f.lit(False))
+        f.col("is_tombstone") | f.coalesce(f.col("op").isin("u", "d", "t") | has_value, f.lit(False))
     )
 
 

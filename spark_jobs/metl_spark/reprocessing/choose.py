@@ -1,4 +1,4 @@
-"""Which messages of a range are mapped again: those of some versions, where others are right as they are."""
+"""Chooses the messages of a range to map again: those of some versions, where others are right already."""
 
 import functools
 from collections.abc import Sequence
@@ -20,30 +20,31 @@ class Choice:
     versions: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, found: OutdatedRange) -> "Choice":
-        versions = tuple(found.versions) if found.other_versions else None
-        return cls((found.topic, found.partition, found.first, found.end), versions)
+    def of(cls, outdated: OutdatedRange) -> "Choice":
+        versions = tuple(outdated.versions) if outdated.other_versions else None
+        return cls((outdated.topic, outdated.partition, outdated.first, outdated.end), versions)
 
     def within(self, part: Range) -> "Choice | None":
-        """The same of a part of the range; null if it is of another."""
+        """The same choice of a part of its range; null for a part of another range."""
         topic, partition, begin, end = self.range
         is_part = (topic, partition) == part[:2] and begin <= part[2] and part[3] <= end
         return Choice(part, self.versions) if is_part else None
 
 
-def choose(messages: DataFrame, matrix: DataFrame, choices: Sequence[Choice]) -> DataFrame:
-    """The messages that are meant, as they came. A tombstone or a truncate concerns every entity that its topic feeds,
-    whatever the version: it comes along."""
+def choose(messages: DataFrame, entries: DataFrame, choices: Sequence[Choice]) -> DataFrame:
+    """The chosen messages, as they came. Tombstones and truncates are included: they concern every entity that their
+    topic feeds, whatever the version."""
     if all(each.versions is None for each in choices):
         return messages
-    found = look_up(identify(messages, matrix), matrix)
-    return found.where(functools.reduce(Column.__or__, map(_is_chosen, choices))).select(*messages.columns)
+    identified = look_up(identify(messages, entries), entries)
+    return identified.where(functools.reduce(Column.__or__, map(_is_chosen, choices))).select(*messages.columns)
 
 
 def _is_chosen(choice: Choice) -> Column:
     topic, partition, begin, end = choice.range
-    is_there = (f.col("topic") == topic) & (f.col("partition") == partition) & f.col("offset").between(begin, end - 1)
+    is_in_partition = (f.col("topic") == topic) & (f.col("partition") == partition)
+    is_in_range = is_in_partition & f.col("offset").between(begin, end - 1)
     if choice.versions is None:
-        return is_there
+        return is_in_range
     of_version = f.coalesce(f.col("version").isin(*choice.versions), f.lit(False))
-    return is_there & (of_version | is_tombstone() | f.coalesce(f.col("op") == "t", f.lit(False)))
+    return is_in_range & (of_version | is_tombstone() | f.coalesce(f.col("op") == "t", f.lit(False)))

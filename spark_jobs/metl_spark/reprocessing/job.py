@@ -1,4 +1,4 @@
-"""Maps chosen messages once more: those that outdated cells mapped, or some to compare two states with.
+"""Maps messages once more: those that outdated cells mapped, or some to compare two states.
 
 metl reprocess --since-state 17       metl diff-replay --state 17 --state 18 --topic shop.public.customer
 """
@@ -15,111 +15,112 @@ from pyspark.sql import functions as f
 
 from metl.errors import MetlError
 from metl_spark.mapping import matrix
-from metl_spark.mapping.job import mapped
+from metl_spark.mapping.job import map_messages
 from metl_spark.mapping.look_up import REASONS
+from metl_spark.mapping.restore import without_replays
 from metl_spark.reprocessing.choose import Choice, choose
-from metl_spark.reprocessing.take_back import SENT, placed, take_back
+from metl_spark.reprocessing.retract import SENT, retract, with_origin
+from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime import kafka
 from metl_spark.runtime.control import Control
-from metl_spark.runtime.failures import in_a_sentence
+from metl_spark.runtime.failures import explained
 from metl_spark.runtime.kafka import Range
-from metl_spark.runtime.settings import Settings
 from metl_spark.runtime.supervise import STOPPED
 
-# Messages that one query maps: it keeps its records on disk to count them before they go.
+# Messages of one query, which keeps its records on disk to count them before it sends them.
 MOST = 500_000
 
 
 def layers(ranges: Sequence[Range], most: int = MOST) -> Iterator[list[Range]]:
-    """A query reads one range of each partition, and not too much of it; the others come in further queries."""
+    """A query reads one range of each partition, of limited size; further ones are for further queries."""
     by_partition: dict[tuple[str, int], list[Range]] = defaultdict(list)
     size = max(1, most // max(1, len({each[:2] for each in ranges})))
     for topic, partition, begin, end in sorted(ranges):
         for start in range(begin, end, size):
             by_partition[topic, partition].append((topic, partition, start, min(start + size, end)))
     for number in range(max(map(len, by_partition.values()), default=0)):
-        yield [found[number] for found in by_partition.values() if number < len(found)]
+        yield [parts[number] for parts in by_partition.values() if number < len(parts)]
 
 
 @dataclass
-class Done:
+class Result:
     messages: int = 0
     #: Records of earlier states that the current one does not send.
-    taken_back: int = 0
+    retracted: int = 0
 
 
 def reprocess(
     spark: SparkSession,
-    settings: Settings,
+    settings: ReprocessSettings,
     control: Control,
     instance: str,
     choices: Sequence[Choice],
     earlier: Sequence[int],
     say: Callable[[str], None],
-) -> Done:
-    """Maps these messages under the current state, takes back what only the earlier ones sent, and records all that as
+) -> Result:
+    """Maps these messages under the current state, retracts what only the earlier states sent, and records all that as
     batches of the job; an error if it ends before."""
-    done = Done()
+    result = Result()
     control.report("running")
     try:
-        # The newest first, here and in a layer: the warehouse takes what a record left out (a value that Debezium did
-        # not find in the log) from older ones that come after it. Those that came before it are forgotten.
+        # The newest first, here and in a layer. The warehouse fills a value that a record lacks (Debezium did not find
+        # it in the log) from older records, if they arrive after it.
         for number, layer in enumerate(reversed(list(_layers(choices)))):
-            with in_a_sentence():
-                progress, taken_back = _map(spark, settings, control, instance, layer, earlier)
+            with explained():
+                progress, retracted = _map(spark, settings, control, instance, layer, earlier)
             control.record(number, progress)
-            control.tend()
-            done.messages += progress["rows_in"]
-            done.taken_back += taken_back
-            undone = f", and {taken_back} records of earlier states taken back" if taken_back else ""
+            control.heartbeat()
+            result.messages += progress["rows_in"]
+            result.retracted += retracted
+            undone = f", and {retracted} records of earlier states taken back" if retracted else ""
             say(f"{progress['rows_in']} messages were mapped under state {progress['state']}{undone}.")
     except MetlError as error:
-        is_told = STOPPED in str(error)
-        control.report("stopped" if is_told else "failed", None if is_told else str(error))
-        why = f"Job {settings.job} was told to stop." if is_told else f"Job {settings.job} failed: {error}"
+        is_stopped = STOPPED in str(error)
+        control.report("stopped" if is_stopped else "failed", None if is_stopped else str(error))
+        why = f"Job {settings.job} was told to stop." if is_stopped else f"Job {settings.job} failed: {error}"
         raise MetlError(
-            f"{why} {done.messages:,} messages were mapped again until then; the same command goes on with what is "
+            f"{why} {result.messages:,} messages were mapped again until then; the same command goes on with what is "
             "left."
         ) from None
     control.report("stopped")
-    return done
+    return result
 
 
 def _map(
     spark: SparkSession,
-    settings: Settings,
+    settings: ReprocessSettings,
     control: Control,
     instance: str,
     layer: list[Choice],
     earlier: Sequence[int],
 ) -> tuple[dict[str, Any], int]:
     began = datetime.now(UTC)
-    state, known = _frozen(matrix.read(spark, control.jdbc, settings.job, instance), settings)
-    messages = _read(spark, settings, known, layer)
-    records = mapped(messages, known, settings).persist(StorageLevel.DISK_ONLY)
+    state, entries = _materialize(matrix.read(spark, control.jdbc, settings.job, instance), settings)
+    messages = _read(spark, settings, entries, layer)
+    records = map_messages(messages, entries, settings).persist(StorageLevel.DISK_ONLY)
     is_dead = f.col("reason").isNotNull()
-    [seen] = records.agg(
+    [counts] = records.agg(
         f.count_if(f.coalesce("position", f.lit(0)) == 0).alias("rows_in"),
         f.count_if(f.col("topic").isNotNull() & ~is_dead).alias("rows_out"),
         f.count_if(f.col("topic").isNull()).alias("rows_filtered"),
         *(f.count_if(f.col("reason") == reason).alias(reason) for reason in REASONS),
     ).collect()
-    sent = placed(records.where(f.col("topic").isNotNull())).select(*SENT)
+    sent = with_origin(records.where(f.col("topic").isNotNull())).select(*SENT)
     before = [
-        mapped(messages, old, settings)
-        for _, old in (_frozen(matrix.read_at(spark, control.jdbc, each), settings) for each in earlier)
+        map_messages(messages, old, settings)
+        for _, old in (_materialize(matrix.read_at(spark, control.jdbc, each), settings) for each in earlier)
     ]
-    taken_back = 0
+    retracted = 0
     if before:
         live = [f"{settings.prefix}{entity}" for entity in matrix.live_entities(spark, control.jdbc)]
-        undone = take_back(records, before, known, live, state).persist(StorageLevel.DISK_ONLY)
-        taken_back = undone.count()
-        if taken_back:
-            sent = sent.unionAll(undone).repartition("source", "source_partition")
+        retractions = retract(records, before, entries, live, state).persist(StorageLevel.DISK_ONLY)
+        retracted = retractions.count()
+        if retracted:
+            sent = sent.unionAll(retractions).repartition("source", "source_partition")
     newest_first = sent.sortWithinPartitions(f.col("offset").desc())
-    kafka.write_once(newest_first.select("topic", "key", "value", "headers"), settings)
+    kafka.write_batch(newest_first.select("topic", "key", "value", "headers"), settings)
     if before:
-        undone.unpersist()
+        retractions.unpersist()
     records.unpersist()
     positions: dict[str, dict[str, list[int]]] = {}
     for topic, partition, begin, end in (each.range for each in layer):
@@ -128,27 +129,27 @@ def _map(
         "state": state,
         "began_at": began.isoformat(),
         "ended_at": datetime.now(UTC).isoformat(),
-        "rows_in": seen["rows_in"],
-        "rows_out": seen["rows_out"] + taken_back,
-        "rows_filtered": seen["rows_filtered"],
-        "dead": {reason: seen[reason] for reason in REASONS if seen[reason]},
+        "rows_in": counts["rows_in"],
+        "rows_out": counts["rows_out"] + retracted,
+        "rows_filtered": counts["rows_filtered"],
+        "dead": {reason: counts[reason] for reason in REASONS if counts[reason]},
         "positions": positions,
     }
-    return progress, taken_back
+    return progress, retracted
 
 
 def count(
-    spark: SparkSession, settings: Settings, jdbc: dict[str, str], state: int, choices: Sequence[Choice]
+    spark: SparkSession, settings: ReprocessSettings, jdbc: dict[str, str], state: int, choices: Sequence[Choice]
 ) -> list[int]:
-    """How many messages each of these is, as a state tells their versions."""
-    _, known = _frozen(matrix.read_at(spark, jdbc, state), settings)
-    found = dict.fromkeys(choices, 0)
+    """The number of messages of each choice, with the versions as a state has them."""
+    _, entries = _materialize(matrix.read_at(spark, jdbc, state), settings)
+    totals = dict.fromkeys(choices, 0)
     for layer in _layers(choices):
-        rows = _read(spark, settings, known, layer).groupBy("topic", "partition").count().collect()
+        rows = _read(spark, settings, entries, layer).groupBy("topic", "partition").count().collect()
         counts = {(row["topic"], row["partition"]): row["count"] for row in rows}
         for choice, part in ((choice, part) for choice in choices for part in layer if choice.within(part.range)):
-            found[choice] += counts.get(part.range[:2], 0)
-    return [found[choice] for choice in choices]
+            totals[choice] += counts.get(part.range[:2], 0)
+    return [totals[choice] for choice in choices]
 
 
 def _layers(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
@@ -156,22 +157,25 @@ def _layers(choices: Sequence[Choice]) -> Iterator[list[Choice]]:
         yield [part for each in layer for choice in choices if (part := choice.within(each))]
 
 
-def _read(spark: SparkSession, settings: Settings, known: DataFrame, layer: Sequence[Choice]) -> DataFrame:
-    return choose(kafka.read_ranges(spark, settings, [each.range for each in layer]), known, layer)
+def _read(spark: SparkSession, settings: ReprocessSettings, entries: DataFrame, layer: Sequence[Choice]) -> DataFrame:
+    messages = kafka.read_ranges(spark, settings, [each.range for each in layer])
+    return without_replays(choose(messages, entries, layer))
 
 
-def _frozen(rows: DataFrame, settings: Settings) -> tuple[int, DataFrame]:
-    """The state, and the matrix of that very moment: it is read once and kept, or the query fails."""
+def _materialize(rows: DataFrame, settings: ReprocessSettings) -> tuple[int, DataFrame]:
+    """The state and its entries: read once and kept, so that all of a query maps under one state. The query fails if
+    Spark loses them."""
     kept = rows.localCheckpoint()
     [row] = kept.agg(f.max("state").alias("state")).collect()
     return row["state"], matrix.entries(kept, settings.prefix)
 
 
-def under(
-    spark: SparkSession, settings: Settings, jdbc: dict[str, str], state: int, ranges: Sequence[Range]
+def map_at(
+    spark: SparkSession, settings: ReprocessSettings, jdbc: dict[str, str], state: int, ranges: Sequence[Range]
 ) -> Iterator[Row]:
-    """What a state makes of messages: topic (null if left out), value, reason and headers of each record."""
-    _, known = _frozen(matrix.read_at(spark, jdbc, state), settings)
+    """The records of messages under a state: topic (null if filtered), value, reason and headers."""
+    _, entries = _materialize(matrix.read_at(spark, jdbc, state), settings)
     for layer in layers(ranges):
-        records = mapped(kafka.read_ranges(spark, settings, layer), known, settings)
+        messages = without_replays(kafka.read_ranges(spark, settings, layer))
+        records = map_messages(messages, entries, settings)
         yield from records.select("topic", "value", "reason", "headers").toLocalIterator()

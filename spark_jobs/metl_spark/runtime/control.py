@@ -1,11 +1,10 @@
-"""A mapper's line to the database: it holds the job's lock, reports how it goes and hears that it shall stop."""
+"""The job's connection to the database: it holds the job's lock, records progress and learns of requests to stop."""
 
 import contextlib
 import json
 import os
 import tempfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote
 
@@ -16,17 +15,21 @@ from metl import config
 from metl.db.connection import connect
 from metl.errors import BadInput, MetlError
 from metl.util import signals
-from metl_spark.runtime.settings import Settings
+from metl_spark.runtime.settings import JobSettings
 
-IN_USE = "55006"
+OBJECT_IN_USE = "55006"
 CONNECTORS = """
 select connector, array(select prefix || '.' || captured from unnest(tables) as captured), problem, way_out
 from metl.connectors
 where reported_at > clock_timestamp() - interval '1 minute'
 """
 TIMEOUT = 30
-# A network that drops packets without a word must not hold a job up for long.
-LINE = {"connect_timeout": TIMEOUT, "keepalives_idle": TIMEOUT, "tcp_user_timeout": TIMEOUT * 1000}
+# A network that drops packets silently must not block a job for long.
+CONNECTION_OPTIONS = {
+    "connect_timeout": TIMEOUT,
+    "keepalives_idle": TIMEOUT,
+    "tcp_user_timeout": TIMEOUT * 1000,
+}
 
 
 class Superseded(MetlError):
@@ -34,21 +37,21 @@ class Superseded(MetlError):
 
 
 class Control:
-    def __init__(self, dsn: str, settings: Settings, instance: str) -> None:
+    def __init__(self, dsn: str, settings: JobSettings, instance: str) -> None:
         self._dsn = dsn
         self._settings = settings
         self._instance = instance
         self._connection: psycopg.Connection | None = None
-        self._unsent: list[tuple[int, dict[str, Any]]] = []
+        self._pending: list[tuple[int, dict[str, Any]]] = []
         self._reported: tuple[str, str | None] = ("starting", None)
         self._variable = config.job_variable()
         self.jdbc: dict[str, str] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def open(cls, settings: Settings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
-        """Refuses to start where the job cannot work."""
-        _require_folder(settings)
+    def open(cls, settings: JobSettings, instance: str, *, needs_marts: bool = True) -> Iterator["Control"]:
+        """Takes the job's lock; refuses to start where the job cannot work."""
+        _require_writable(settings)
         control = cls(config.job_dsn(), settings, instance)
         control._connect()
         try:
@@ -56,42 +59,45 @@ class Control:
                 control._require_marts()
             yield control
         except BaseException as error:
-            # Whoever is in a hurry must not leave a job behind that seems to start for ever.
+            # A second Ctrl-C must not leave a job behind that seems to start for ever.
             with signals.undisturbed():
-                control._end(error)
+                control._report_end(error)
             raise
         finally:
             control.close()
 
-    def another_line(self) -> psycopg.Connection:
-        """For work that takes its time, while the first one listens."""
-        connection = connect(self._dsn, self._variable, **LINE)
+    def new_connection(self) -> psycopg.Connection:
+        """A second connection, for statements that take long: the first one has to answer heartbeats."""
+        connection = connect(self._dsn, self._variable, **CONNECTION_OPTIONS)
         connection.autocommit = True
         return connection
 
     def report(self, status: str, reason: str | None = None) -> None:
         self._reported = (status, reason)
-        self._try("select metl.report_job(%s, %s, %s, %s)", (self._settings.job, self._instance, status, reason))
+        self._execute("select metl.report_job(%s, %s, %s, %s)", (self._settings.job, self._instance, status, reason))
 
-    def _end(self, error: BaseException) -> None:
-        """Unless it has told already how it ended."""
+    def _report_end(self, error: BaseException) -> None:
+        """Unless the job has reported its end already."""
         if self._reported[0] not in ("starting", "running", "retrying"):
             return
-        is_told = isinstance(error, KeyboardInterrupt)
-        reason = str(error) if isinstance(error, MetlError) else f"It ended by {type(error).__name__}."
+        if isinstance(error, KeyboardInterrupt):
+            status, reason = "stopped", "It was interrupted."
+        else:
+            status = "failed"
+            reason = str(error) if isinstance(error, MetlError) else f"It ended by {type(error).__name__}."
         with contextlib.suppress(MetlError):
-            self.report(*(("stopped", "It was interrupted.") if is_told else ("failed", reason)))
+            self.report(status, reason)
 
     def record(self, batch: int, progress: dict[str, Any]) -> None:
-        """Kept until the database takes it."""
-        self._unsent.append((batch, progress))
+        """Queues what a batch did; heartbeats send it, until the database has taken it."""
+        self._pending.append((batch, progress))
 
     def request_stop(self) -> bool:
-        """The next batch will refuse to begin; false if the database could not be told."""
-        return self._try("select metl.stop_job(%s)", (self._settings.job,)) is not None
+        """Makes the next batch refuse to begin; false if the database is unreachable."""
+        return self._execute("select metl.stop_job(%s)", (self._settings.job,)) is not None
 
-    def tend(self) -> bool:
-        """Comes back after the database did, and sends what waits. Whether somebody asks the job to stop."""
+    def heartbeat(self) -> bool:
+        """Reconnects if need be and sends what is queued. Whether the job is requested to stop."""
         if self._connection is None or self._connection.closed:
             try:
                 self._connect()
@@ -100,19 +106,19 @@ class Control:
             except MetlError:
                 return False
             self.report(*self._reported)
-        while self._unsent:
-            batch, progress = self._unsent[0]
+        while self._pending:
+            batch, progress = self._pending[0]
             arguments = (self._settings.job, self._instance, batch, json.dumps(progress))
-            if not self._try("select metl.record_batch(%s, %s, %s, %s)", arguments):
+            if not self._execute("select metl.record_batch(%s, %s, %s, %s)", arguments):
                 return False
-            self._unsent.pop(0)
-        row = self._try("select status = 'stopping' from metl.jobs where job = %s", (self._settings.job,))
+            self._pending.pop(0)
+        row = self._execute("select status = 'stopping' from metl.jobs where job = %s", (self._settings.job,))
         return bool(row and row[0][0])
 
     def connectors(self) -> list[tuple[str, list[str], str | None, str | None]]:
-        """Each that somebody has looked at in the last minute: its topics, what is wrong with it and the way out."""
+        """Each connector checked in the last minute: its topics, its problem and the way out."""
         try:
-            return self._try(CONNECTORS, ()) or []
+            return self._execute(CONNECTORS, ()) or []
         except MetlError:
             # The database is of an older release, which does not hinder a job.
             return []
@@ -123,21 +129,14 @@ class Control:
 
     def _connect(self) -> None:
         self.close()
-        connection = connect(self._dsn, self._variable, **LINE)
+        connection = connect(self._dsn, self._variable, **CONNECTION_OPTIONS)
         connection.autocommit = True
         connection.execute(f"set statement_timeout = '{TIMEOUT}s'")
-        about = {
-            "topics": self._settings.topics,
-            "replays": self._settings.replays,
-            "trigger": self._settings.trigger,
-            "pid": os.getpid(),
-            # For its next start, which is to go on with the same.
-            "limits": asdict(self._settings.limits) if self._settings.limits else None,
-        }
+        about = json.dumps({**self._settings.about, "pid": os.getpid()})
         try:
             connection.execute(
                 "select metl.start_job(%s, %s, %s, %s)",
-                (self._settings.job, self._settings.checkpoint_name, self._instance, json.dumps(about)),
+                (self._settings.job, self._settings.checkpoint_name, self._instance, about),
             )
         except psycopg.Error as error:
             connection.close()
@@ -158,8 +157,8 @@ class Control:
                 f"{self._connection.info.user} may not read metl_marts.dcpm. Make it a member of metl_job."
             ) from None
 
-    def _try(self, statement: str, arguments: tuple[object, ...]) -> list[Any] | None:
-        """The rows, or null if the database is away."""
+    def _execute(self, statement: str, arguments: tuple[object, ...]) -> list[Any] | None:
+        """The rows, or null if the database is unreachable."""
         if self._connection is None or self._connection.closed:
             return None
         try:
@@ -171,7 +170,7 @@ class Control:
             raise _explained(error) from None
 
 
-def _require_folder(settings: Settings) -> None:
+def _require_writable(settings: JobSettings) -> None:
     folder = settings.local_checkpoint
     if folder is None:
         return
@@ -184,7 +183,7 @@ def _require_folder(settings: Settings) -> None:
 
 def _explained(error: psycopg.Error) -> MetlError:
     message = error.diag.message_primary or str(error)
-    if error.sqlstate == IN_USE:
+    if error.sqlstate == OBJECT_IN_USE:
         return Superseded(" ".join(filter(None, (message, error.diag.message_detail, error.diag.message_hint))))
     if isinstance(error, psycopg.errors.InvalidSchemaName | psycopg.errors.UndefinedFunction):
         return BadInput("The database has no METL of this release. Run: metl install")
@@ -194,20 +193,20 @@ def _explained(error: psycopg.Error) -> MetlError:
 
 
 def jdbc(connection: psycopg.Connection) -> dict[str, str]:
-    """The same address for Spark; the password as an option, which is never printed, and not in the URL."""
+    """Options for Spark to reach the same database. The password is an option of its own: Spark prints URLs."""
     info = connection.info
     if info.host.startswith("/"):
         raise BadInput(
             f"Spark reads the matrix over TCP, not through the socket in {info.host}. Give a host and a port."
         )
     host = f"[{info.host}]" if ":" in info.host else info.host
-    said = conninfo_to_dict(info.dsn)
-    secured = {name: str(said[name]) for name in ("sslmode", "sslrootcert", "sslcert", "sslkey") if name in said}
+    given = conninfo_to_dict(info.dsn)
+    tls = {name: str(given[name]) for name in ("sslmode", "sslrootcert", "sslcert", "sslkey") if name in given}
     return {
         "url": f"jdbc:postgresql://{host}:{info.port}/{quote(info.dbname, safe='')}",
         "user": info.user,
         "password": info.password,
         "loginTimeout": str(TIMEOUT),
         "socketTimeout": str(2 * TIMEOUT),
-        **secured,
+        **tls,
     }

@@ -1,4 +1,4 @@
-"""What Spark says when something fails, as a sentence."""
+"""Errors of Spark, and of what it talks to, as sentences."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,13 +9,15 @@ from pyspark.errors import PySparkException
 
 from metl.errors import MetlError
 
-#: Around the one that matters in what Spark makes of a failure.
-SAID = "METL-SAID "
+#: Marks, before and after, the sentence that counts in a long error of Spark's.
+CAUSE = "METL-CAUSE "
+#: The same for what a retry does not mend: the job halts.
+HALT = "METL-HALT "
 
 
 @contextlib.contextmanager
-def in_a_sentence() -> Iterator[None]:
-    """Whatever Spark, or what it talks to, fails with in here becomes an error of METL's; only bugs are tracebacks."""
+def explained() -> Iterator[None]:
+    """Errors of Spark, and of what it talks to, become errors of METL's; only bugs are tracebacks."""
     try:
         yield
     except Py4JJavaError as error:
@@ -30,20 +32,26 @@ def _sentence(text: str) -> str:
     return f"{first_line(text).rstrip('.')}."
 
 
-def messages(cause: JavaObject | None) -> str:
-    """Of a failure and of what made it fail, the innermost first."""
+def messages(error: JavaObject | None) -> str:
+    """Of an error and its causes, the innermost first."""
     messages: list[str] = []
     kinds: list[str] = []
-    while cause is not None and len(messages) < 20:
-        messages.insert(0, str(cause.getMessage()))
-        kinds.append(cause.getClass().getSimpleName())
-        cause = cause.getCause()
-    # Some say nothing but by their names. One word, which is not taken for a sentence.
+    while error is not None and len(messages) < 20:
+        messages.insert(0, str(error.getMessage()))
+        kinds.append(error.getClass().getSimpleName())
+        error = error.getCause()
+    # Some have no message. One word, so that first_line passes over it.
     return "\n".join([*messages, ",".join(kinds)])
 
 
 def first_line(text: str) -> str:
-    """That says something: "Connection refused" does not say whose."""
-    text = text.split(SAID)[1] if SAID in text else text
+    """The first one that explains something: "Connection refused" does not name the server."""
+    text = marked(text, CAUSE) or text
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next((line for line in lines if len(line.split()) > 3), next(iter(lines), "no reason was given"))[:300]
+
+
+def marked(text: str, mark: str) -> str | None:
+    """What stands between two of these marks."""
+    parts = text.split(mark)
+    return parts[1] if len(parts) > 1 else None

@@ -1,9 +1,10 @@
-"""What a mapper is told to do."""
+"""What every job is configured with; each job adds its own in its package."""
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, ClassVar
 
 from metl.errors import BadInput
 
@@ -12,89 +13,95 @@ SHORTEST, LONGEST = 1, 86_400
 NAME = re.compile(r"[A-Za-z0-9._-]{1,200}")
 
 
-@dataclass(frozen=True)
-class Limits:
-    """What a load reads of each partition, as somebody said it and as offsets; null where nothing was said."""
+@dataclass(frozen=True, kw_only=True)
+class JobSettings:
+    #: What the job does with messages, in its own words to people.
+    verb: ClassVar[str]
 
-    said_from: str | None = None
-    said_until: str | None = None
-    first: dict[str, dict[str, int]] | None = None
-    end: dict[str, dict[str, int]] | None = None
-
-    def first_of(self, topic: str, partition: str) -> int | None:
-        return (self.first or {}).get(topic, {}).get(partition)
-
-    def cut(self, topic: str, partition: str, offset: int) -> int:
-        """No further than the end; nothing is read of partitions that came later."""
-        return offset if self.end is None else min(offset, self.end.get(topic, {}).get(partition, 0))
-
-
-@dataclass(frozen=True)
-class Settings:
+    #: The topics to read: a regular expression of whole names.
     topics: str
     job: str
     checkpoint: str
     brokers: str
-    trigger: str = "real-time"
-    duration: float = 60.0
-    starting: str = "earliest"
-    unknown_version: str = "dead-letter"
     prefix: str = "cdm."
-    dead_letters: str = "metl.dead"
-    #: Null for a job that takes no letters that are sent again.
-    replays: str | None = "metl.replay"
-    kafka_options: dict[str, str] | None = None
-    metrics_port: int | None = None
-    #: What a load tells Spark's Kafka source and sink beside all that.
-    reading: dict[str, str] | None = None
-    writing: dict[str, str] | None = None
-    limits: Limits | None = None
-    #: Whether it reads what others write: records of entities.
-    reads_entities: bool = False
-    #: The pattern of topics as somebody gave it, and where.
-    option: str = "--topics"
-    given: str | None = None
+    kafka_options: dict[str, str] = field(default_factory=dict)
+    trigger: str
 
     def __post_init__(self) -> None:
-        names = {
-            "--job": self.job,
-            "--dead-letters": self.dead_letters,
-            "--replays": self.replays or "none",
-            "--prefix": self.prefix,
-        }
-        for option, name in names.items():
-            if not NAME.fullmatch(name) or not name.strip("."):
-                raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
-        if not SHORTEST <= self.duration <= LONGEST:
-            raise BadInput(f"--duration {self.duration}: take {SHORTEST} to {LONGEST} seconds.")
-        if self.replays and (self.replays == self.dead_letters or self.replays.startswith(self.prefix)):
-            raise BadInput(
-                f"--replays {self.replays} is a topic that this job writes: what it cannot map would go round for ever."
-                " Take another one."
-            )
-        pattern = read_pattern(self.option, self.said)
-        for own in () if self.reads_entities else (self.dead_letters, f"{self.prefix}entity"):
-            if pattern.fullmatch(own):
-                raise BadInput(
-                    f"--topics {self.topics!r} matches topics such as {own}, which this job writes: "
-                    "it would read its own records for ever. Make it narrower."
-                )
+        require_names({"--job": self.job, "--prefix": self.prefix})
 
     @property
-    def said(self) -> str:
-        return self.topics if self.given is None else self.given
+    def topics_option(self) -> tuple[str, str]:
+        """The option that chooses topics, and its value."""
+        return "--topics", self.topics
+
+    @property
+    def pattern(self) -> str:
+        """The topics to read. Anchored: Spark also takes topics that contain a match."""
+        return f"^(?:{self.topics})$"
+
+    @property
+    def subscription(self) -> str:
+        """What to subscribe to: the topics to read, and whatever else the job listens to."""
+        return self.pattern
+
+    @property
+    def reads_captured_topics(self) -> bool:
+        """Whether connectors write the topics."""
+        return True
+
+    def is_candidate(self, topic: str) -> bool:
+        """Whether somebody who mistyped a topic may have meant this one."""
+        return not topic.startswith(self.prefix)
+
+    @property
+    def starting_offsets(self) -> str:
+        """Where to begin without a checkpoint, as Spark takes it."""
+        return "earliest"
+
+    @property
+    def reader_options(self) -> dict[str, str]:
+        """Of Spark's Kafka source."""
+        return {}
+
+    @property
+    def writer_options(self) -> dict[str, str]:
+        """Of Spark's Kafka sink."""
+        return {}
+
+    @property
+    def trigger_arguments(self) -> dict[str, Any]:
+        """Of DataStreamWriter.trigger."""
+        return {"availableNow": True} if self.trigger == "available-now" else {"processingTime": "0 seconds"}
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What metl.jobs shows of the job."""
+        return {"topics": self.topics, "trigger": self.trigger}
 
     @property
     def checkpoint_name(self) -> str:
-        """One name for one folder, however it was given."""
+        """The same name for the same folder, however it was given."""
         return str(self.local_checkpoint or self.checkpoint.rstrip("/"))
 
     @property
     def local_checkpoint(self) -> Path | None:
-        """The folder, if it is one of this machine; of a cluster's storage only Spark knows."""
+        """The folder, if it is on this machine; only Spark can read the storage of a cluster."""
         path = self.checkpoint.removeprefix("file://").removeprefix("file:")
         is_local = path != self.checkpoint or (":" not in path and not is_submitted())
         return Path(path).resolve() if is_local else None
+
+
+def require_names(names: dict[str, str]) -> None:
+    """By option. They go into names of topics, files and SQL without quotes."""
+    for option, name in names.items():
+        if not NAME.fullmatch(name) or not name.strip("."):
+            raise BadInput(f"{option} {name!r}: use letters, digits, dots, dashes and underscores.")
+
+
+def require_duration(duration: float) -> None:
+    if not SHORTEST <= duration <= LONGEST:
+        raise BadInput(f"--duration {duration}: take {SHORTEST} to {LONGEST} seconds.")
 
 
 def read_pattern(option: str, text: str) -> re.Pattern[str]:
@@ -105,5 +112,5 @@ def read_pattern(option: str, text: str) -> re.Pattern[str]:
 
 
 def is_submitted() -> bool:
-    """Whether spark-submit runs us."""
+    """Whether spark-submit runs this process."""
     return "PYSPARK_GATEWAY_PORT" in os.environ

@@ -1,4 +1,4 @@
-"""How spark-submit runs a job."""
+"""Entry point of a job under spark-submit."""
 
 import os
 
@@ -8,10 +8,10 @@ from metl.errors import MetlError
 
 
 def run(main: click.Command) -> None:
-    """A user's mistake ends in a sentence and its exit code."""
+    """An error of METL's ends in its sentence and exit code."""
     try:
         main()
     except MetlError as error:
         click.echo(f"Error: {error}", err=True)
-        # spark-submit passes on what the process ends with; a plain exit waits for threads of py4j.
+        # spark-submit passes on the exit code of the process; a plain exit would wait for threads of py4j.
         os._exit(error.exit_code)

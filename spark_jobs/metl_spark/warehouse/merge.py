@@ -1,4 +1,4 @@
-"""Batches into PostgreSQL: executors copy them, one function merges them."""
+"""Batches into PostgreSQL: executors copy them into a staging table, one function merges them."""
 
 import os
 from collections.abc import Callable
@@ -11,13 +11,12 @@ from pyspark.sql import DataFrame, SparkSession
 
 from metl.errors import MetlError
 from metl_spark.runtime.control import Control
-from metl_spark.runtime.failures import SAID, first_line, messages
-from metl_spark.runtime.session import see_functions
-from metl_spark.runtime.settings import Settings
-from metl_spark.runtime.supervise import REFUSED
+from metl_spark.runtime.failures import CAUSE, HALT, first_line, messages
+from metl_spark.runtime.session import jvm_with_functions
 from metl_spark.warehouse import records
+from metl_spark.warehouse.settings import WarehouseSettings
 
-#: What somebody has to mend before the job can go on.
+#: Errors that a retry does not mend.
 REFUSALS = (
     psycopg.errors.UndefinedTable,
     psycopg.errors.DuplicateTable,
@@ -28,37 +27,38 @@ REFUSALS = (
 Merged = dict[int, dict[str, Any]]
 
 
-def merging(
-    spark: SparkSession, control: Control, settings: Settings, instance: str, merged: Merged
+def merge_into(
+    spark: SparkSession, control: Control, settings: WarehouseSettings, instance: str, merged: Merged
 ) -> Callable[[DataFrame, int], None]:
-    """What foreachBatch calls; `merged` gets what became of each batch. A batch that comes again changes nothing."""
+    """The function for foreachBatch; it adds counts of each batch to `merged`. Merging a batch again changes
+    nothing."""
 
     def merge(batch: DataFrame, number: int) -> None:
         try:
-            with control.another_line() as connection:
-                # Fails if this job is told to stop or is no longer the one to run.
+            with control.new_connection() as connection:
+                # Fails if the job is requested to stop or this instance was superseded.
                 connection.execute("select metl.begin_batch(%s, %s)", [settings.job, instance])
                 [(staged,)] = connection.execute("select metl.open_warehouse(%s)", [settings.job]).fetchall()
                 _copy(spark, batch, control.jdbc, staged)
-                found = connection.execute("select metl.staged_entities(%s)", [settings.job]).fetchall()
-                merged[number] = _merge(control, settings.job, [entity for (entity,) in found])
+                rows = connection.execute("select metl.staged_entities(%s)", [settings.job]).fetchall()
+                merged[number] = _merge(control, settings.job, [entity for (entity,) in rows])
         except REFUSALS as error:
-            said = (error.diag.message_primary, error.diag.message_hint)
-            raise RuntimeError(f"{REFUSED}{' '.join(filter(None, said))}{REFUSED}") from None
+            sentence = " ".join(filter(None, (error.diag.message_primary, error.diag.message_hint)))
+            raise RuntimeError(f"{HALT}{sentence}{HALT}") from None
         except (psycopg.Error, MetlError) as error:
-            raise RuntimeError(f"{SAID}{' '.join(str(error).split())}{SAID}") from None
+            raise RuntimeError(f"{CAUSE}{' '.join(str(error).split())}{CAUSE}") from None
         except Py4JJavaError as error:
-            told = messages(error.java_exception)
-            raise RuntimeError(f"{SAID}{first_line(told)}{SAID}\n{told}") from None
+            causes = messages(error.java_exception)
+            raise RuntimeError(f"{CAUSE}{first_line(causes)}{CAUSE}\n{causes}") from None
 
     return merge
 
 
 def _merge(control: Control, job: str, entities: list[str]) -> dict[str, Any]:
-    """Each entity for itself, as many at once as there are processors."""
+    """One transaction for each entity, as many at once as there are processors."""
 
     def one(entity: str) -> dict[str, Any]:
-        with control.another_line() as connection:
+        with control.new_connection() as connection:
             [(counts,)] = connection.execute("select metl.merge_warehouse(%s, %s)", [job, entity]).fetchall()
             return counts  # type: ignore[no-any-return]
 
@@ -71,9 +71,9 @@ def _merge(control: Control, job: str, entities: list[str]) -> dict[str, Any]:
 
 
 def _copy(spark: SparkSession, rows: DataFrame, jdbc: dict[str, str], staged: str) -> None:
-    jvm: Any = see_functions(spark)
+    jvm: Any = jvm_with_functions(spark)
     properties = jvm.java.util.HashMap()
-    # A batch takes as long as it takes.
+    # No timeout: a large batch takes long.
     for name, value in {**jdbc, "socketTimeout": "0"}.items():
         if name != "url":
             properties.put(name, value)

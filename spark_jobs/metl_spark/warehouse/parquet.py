@@ -1,4 +1,4 @@
-"""The tables of the warehouse as Parquet, one folder for each entity: what training and notebooks read."""
+"""The tables of the warehouse as Parquet, one folder for each entity, for training and notebooks."""
 
 import re
 import uuid
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from metl.errors import MetlError
 
-#: What tells the rows apart, and how far they are.
+#: The warehouse's own columns that go with the attributes.
 OWN = ("_source", "_key", "_partition", "_offset", "_at", "_state")
 TABLES = "select distinct entity, table_name from metl.warehouse_columns order by entity"
 COLUMNS = """
@@ -24,7 +24,7 @@ LOCK = "select pg_advisory_lock_shared(hashtextextended(%s, 0))"
 UNLOCK = "select pg_advisory_unlock_shared(hashtextextended(%s, 0))"
 #: How many digits Parquet's decimals have.
 DIGITS = 38
-# As many decimal places as some value has; none if one of them has no place among decimals of that many digits.
+# The most decimal places of any value; null if a value does not fit into decimals of that many digits and places.
 SCALE = """
 select case when bool_and(
     {column} not in ('NaN', 'Infinity', '-Infinity') and abs({column}) < power(10::numeric, %(digits)s - widest)
@@ -42,12 +42,12 @@ PLAIN = ("bigint", "integer", "double precision", "boolean", "text", "bytea")
 def write_parquet(
     spark: SparkSession, connection: psycopg.Connection, jdbc: dict[str, str], entities: str, folder: str
 ) -> Iterator[tuple[str, int]]:
-    """The rows that are there, of each entity that is wanted: its folder, and how many they are. What was in the folder
-    before is replaced once all of them are written."""
+    """Writes the rows that are not deleted, of each entity that matches; yields its folder and their number. A folder
+    is replaced once all of its rows are written."""
     for entity, name in connection.execute(TABLES).fetchall():
         if not re.fullmatch(entities, entity):
             continue
-        # Nothing is merged into it until all is written, so that what is known of its values stays true.
+        # Blocks merges until all is written: the types below were chosen by the values.
         connection.execute(LOCK, [f"metl warehouse {entity}"])
         table = sql.Identifier("warehouse", name)
         columns = connection.execute(COLUMNS, [entity, list(OWN)]).fetchall()
@@ -60,12 +60,12 @@ def write_parquet(
 
 
 def _folder_name(entity: str) -> str:
-    """Also of entities that are called as a file system calls folders above."""
+    """Also for an entity named `..`."""
     return quote(entity, safe=" ") if entity.strip(".") else entity.replace(".", "%2E")
 
 
 def _selected(connection: psycopg.Connection, table: sql.Identifier, name: str, kind: str) -> sql.Composable:
-    """What Parquet has no type for goes as text, so that nothing is rounded."""
+    """As text where Parquet has no type for the values, so that nothing is rounded."""
     column = sql.Identifier(name)
     if kind in PLAIN:
         return column
@@ -82,7 +82,7 @@ def _selected(connection: psycopg.Connection, table: sql.Identifier, name: str, 
 
 
 def _read(spark: SparkSession, jdbc: dict[str, str], query: str) -> DataFrame:
-    # A table takes as long as it takes.
+    # No timeout: a large table takes long.
     options = {**jdbc, "driver": "org.postgresql.Driver", "socketTimeout": "0", "fetchsize": "10000", "query": query}
     return spark.read.format("jdbc").options(**options).load()
 
@@ -90,13 +90,13 @@ def _read(spark: SparkSession, jdbc: dict[str, str], query: str) -> DataFrame:
 def _replace(spark: SparkSession, rows: DataFrame, folder: str) -> None:
     """On any file system that Spark knows."""
     jvm: Any = spark._jvm
-    # Names that no reader of Parquet looks into.
+    # Readers of Parquet skip names that begin with an underscore.
     above, _, name = folder.rpartition("/")
     mark = uuid.uuid4().hex
     made, old = (jvm.org.apache.hadoop.fs.Path(f"{above}/_{what}-{mark}-{name}") for what in ("new", "old"))
     target = jvm.org.apache.hadoop.fs.Path(folder)
     files = target.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    # Spark's default is a form that others have given up.
+    # Spark's default, INT96, is deprecated.
     spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     try:
         rows.write.parquet(made.toString())

@@ -1,4 +1,4 @@
-"""What a record of an entity says, as the columns of the table that batches are copied into."""
+"""The parts of a record, as the columns of the staging table that batches are copied into."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -12,7 +12,7 @@ VALUE = ("op", "ts_ms", "after", "unavailable")
 
 
 def read(messages: DataFrame, prefix: str) -> DataFrame:
-    """All of them as bytes: what they mean is for PostgreSQL to say."""
+    """All of them as bytes: PostgreSQL decodes them."""
     parted = messages.select(
         f.substring("topic", len(prefix) + 1, 1 << 30).alias("entity"),
         f.map_from_entries(f.coalesce("headers", f.array().cast("array<struct<key:string,value:binary>>"))).alias(

@@ -1,4 +1,4 @@
-"""What earlier states sent and the one of now does not: readers have to be told that it is gone."""
+"""Retracts what earlier states sent and the current one does not."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -13,51 +13,52 @@ SENT = ("topic", "key", "value", "headers", *POSITION)
 PARTS = ("entity", "version", "op", "ts_ms", "source")
 
 
-def placed(records: DataFrame) -> DataFrame:
-    """Adds where the message of a record is from: source and source_partition, beside its offset."""
-    said = records.select("*", f.map_from_entries("headers").alias("said"))
-    return said.select(
+def with_origin(records: DataFrame) -> DataFrame:
+    """Adds source and source_partition: with its offset, the position of the message that a record comes from."""
+    named = records.select("*", f.map_from_entries("headers").alias("named"))
+    partition = f.try_element_at("named", f.lit("metl.partition")).try_cast("string").try_cast("int")
+    return named.select(
         *records.columns,
-        f.try_element_at("said", f.lit("metl.topic")).cast("string").alias("source"),
-        f.try_element_at("said", f.lit("metl.partition")).try_cast("string").try_cast("int").alias("source_partition"),
+        f.try_element_at("named", f.lit("metl.topic")).cast("string").alias("source"),
+        partition.alias("source_partition"),
     )
 
 
-def take_back(
-    now: DataFrame, earlier: Sequence[DataFrame], known: DataFrame, live: Sequence[str], state: int
+def retract(
+    now: DataFrame, earlier: Sequence[DataFrame], entries: DataFrame, live: Sequence[str], state: int
 ) -> DataFrame:
     """Records that undo those of earlier states for which the current one sends none to the same entity and key: at
-    the same position, of the current state. `live` are the topics of entities that there still are.
+    the same position, of the current state. `live` are the topics of entities with a live version.
 
-    Messages that are dead letters by now are left alone, what becomes of them is not decided; so are truncates, which
-    nobody can undo, and deletes, which have nothing to take back.
+    Left alone are messages that are dead letters now, since they may be mapped later; truncates, which cannot be
+    undone; and deletes, which have nothing to retract.
     """
-    decided = placed(now.where(f.col("reason").isNull()))
+    decided = with_origin(now.where(f.col("reason").isNull()))
     by_message = decided.groupBy(*POSITION).agg(
         f.collect_set(f.when(f.col("topic").isNotNull(), f.struct("topic", "key"))).alias("kept")
     )
-    sent = reduce(DataFrame.unionAll, (_sent(each) for each in earlier)).dropDuplicates([*POSITION, "topic", "key"])
+    sent = reduce(DataFrame.unionAll, (_upserts(each) for each in earlier)).dropDuplicates([*POSITION, "topic", "key"])
     gone = (
         sent.where(f.col("topic").isin(*live))
         .join(by_message, [*POSITION])
         .where(~f.array_contains("kept", f.struct("topic", "key")))
     )
-    topics = known.select(f.col("key").alias("source"), f.explode("entry.targets.topic").alias("topic"))
+    topics = entries.select(f.col("key").alias("source"), f.explode("entry.targets.topic").alias("topic"))
     fed = f.broadcast(topics.distinct().withColumn("is_fed", f.lit(True)))
     return gone.join(fed, ["source", "topic"], "left").select(
-        "topic", "key", _nothing().alias("value"), _of_state(state).alias("headers"), *POSITION
+        "topic", "key", _retraction().alias("value"), _headers_of_state(state).alias("headers"), *POSITION
     )
 
 
-def _sent(records: DataFrame) -> DataFrame:
-    values = placed(records.where(f.col("reason").isNull() & f.col("topic").isNotNull())).select(*SENT)
+def _upserts(records: DataFrame) -> DataFrame:
+    values = with_origin(records.where(f.col("reason").isNull() & f.col("topic").isNotNull())).select(*SENT)
     parted = values.select("*", json_pick(f.col("value"), *PARTS).alias("parts"))
     return parted.where(json_text(_part("op")).isin("c", "r", "u"))
 
 
-def _nothing() -> Column:
-    """A delete. But what other versions of the source brought to the row of an update is not undone: then it is an
-    update that brings nothing."""
+def _retraction() -> Column:
+    """A delete. For an update whose topic still feeds the entity, an update without values: what other versions of the
+    source sent to that row stays."""
     stays = (json_text(_part("op")) == "u") & f.col("is_fed").isNotNull()
     return f.concat(
         f.lit(b'{"entity":'), _part("entity"), f.lit(b',"version":'), _part("version"),
@@ -71,6 +72,6 @@ def _part(name: str) -> Column:
     return f.get("parts", f.lit(PARTS.index(name)))
 
 
-def _of_state(state: int) -> Column:
+def _headers_of_state(state: int) -> Column:
     ours = f.struct(f.lit("metl.state").alias("key"), f.lit(str(state).encode()).alias("value"))
     return f.transform("headers", lambda header: f.when(header["key"] == "metl.state", ours).otherwise(header))

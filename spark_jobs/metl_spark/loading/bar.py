@@ -1,4 +1,4 @@
-"""How a load goes, as a bar with rate and time left, and what it did in the end."""
+"""The progress of a load on the terminal, with rate and time left, and its summary."""
 
 from collections import Counter
 from datetime import datetime
@@ -6,18 +6,17 @@ from types import TracebackType
 from typing import Any
 
 import click
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from metl.util.terminal import console, counted
 
 
-class Progress:
+class Bar:
     def __init__(self, job: str) -> None:
         self._job = job
         self._counts: Counter[str] = Counter()
         self._seconds = 0.0
-        self._bar = Bar(
+        self._bar = Progress(
             TextColumn("{task.description}"),
             BarColumn(),
             MofNCompleteColumn(),
@@ -28,7 +27,7 @@ class Progress:
         )
         self._task = self._bar.add_task(job, total=None, rate="")
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "Bar":
         self._bar.start()
         return self
 
@@ -40,8 +39,8 @@ class Progress:
     def say(self, text: str) -> None:
         self._bar.console.print(text, markup=False)
 
-    def seen(self, batch: dict[str, Any]) -> None:
-        """A batch has ended; lag is what was there and is still to be read."""
+    def update(self, batch: dict[str, Any]) -> None:
+        """Adds a batch that has ended."""
         self._counts.update({name: batch[name] for name in ("rows_in", "rows_out", "rows_filtered")})
         self._counts.update(batch["dead"])
         began, ended = (datetime.fromisoformat(batch[name]) for name in ("began_at", "ended_at"))

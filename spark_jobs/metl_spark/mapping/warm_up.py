@@ -1,7 +1,7 @@
-"""Gets Spark's planner going before messages have to wait for it.
+"""Warms up Spark's planner before messages have to wait for it.
 
 Each batch of a real-time query is planned anew, by code that the JVM compiles only after it has run many times. A query
-on topics that nobody has does nothing but that, several times a second: after it, a boundary takes half as long.
+on topics that do not exist only plans, several times a second: after it, a batch boundary takes half as long.
 """
 
 import contextlib
@@ -15,24 +15,24 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql.streaming.query import StreamingQuery
 
-from metl_spark.runtime.settings import Settings
+from metl_spark.mapping.settings import MapSettings
 
 SECONDS = 25.0
-NOBODYS = "metl-warm-up"
+NO_TOPIC = "metl-warm-up"
 
 
 @contextlib.contextmanager
-def warm_up(start: Callable[[Settings], StreamingQuery], settings: Settings) -> Iterator[None]:
-    """Beside what happens within, for a while. Batches that are short soon warm up by themselves."""
+def warm_up(start: Callable[[MapSettings], StreamingQuery], settings: MapSettings) -> Iterator[None]:
+    """In the background of the block, for a while. Short batches soon warm up by themselves."""
     if settings.trigger != "real-time" or settings.duration < SECONDS:
         yield
         return
     ended = threading.Event()
     with tempfile.TemporaryDirectory() as folder:
-        idle = replace(settings, topics=NOBODYS, replays=NOBODYS, checkpoint=Path(folder).as_uri(), duration=1)
+        idle = replace(settings, topics=NO_TOPIC, replays=NO_TOPIC, checkpoint=Path(folder).as_uri(), duration=1)
 
         def run() -> None:
-            # Whatever is wrong, the query that counts will say it.
+            # The query of the job reports what is wrong.
             with contextlib.suppress(PySparkException, Py4JError, ConnectionError):
                 query = start(idle)
                 ended.wait(SECONDS)
