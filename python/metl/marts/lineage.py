@@ -23,7 +23,8 @@ from metl.util import resources
 from metl.util.nearest import nearest
 
 DIALECT = "postgres"
-VIEW = re.compile(r"^create or replace view ", re.M)
+#: The statement alone: sqlglot does not read string literals over several lines, which comments are.
+VIEW = re.compile(r"^create or replace view .*?;$", re.M | re.S)
 
 
 @dataclass(frozen=True, order=True)
@@ -138,8 +139,7 @@ def tables(connection: psycopg.Connection) -> dict[str, list[str]]:
 
 def views() -> dict[str, exp.Query]:
     scripts = [file.read_text() for file in resources.path("sql").rglob("*.sql")]
-    views = [script for script in scripts if VIEW.search(script)]
-    statements = [parsed for script in views for parsed in sqlglot.parse(script, dialect=DIALECT)]
+    statements = [sqlglot.parse_one(each, dialect=DIALECT) for script in scripts for each in VIEW.findall(script)]
     return {exp.table_name(view.this): view.expression for view in statements if isinstance(view, exp.Create)}
 
 
