@@ -2,11 +2,13 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import signal
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +21,18 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from metl.config import port_range
 from metl.db.install import install
+from metl.home import Home
 from metl.jvm import jars
 from metl.jvm.spark import local_session
+from metl.marts import dbt
 from metl.util import signals
 from tests import jvm, leftovers
 from tests.parts import Source, source
 
 #: Whole folders that stay in one process: their files share a stack.
-TOGETHER = ("tests/capture",)
+TOGETHER = ("tests/capture/",)
+#: Each test starts what it needs for itself.
+APART = "tests/stack/"
 #: What takes minutes begins first, so that no process is left with it at the end.
 FIRST = ("tests/convergence", "tests/docs", "tests/warehouse/test_jobs.py", "tests/live", "tests/capture", "tests/dbt")
 
@@ -64,8 +70,10 @@ class Scheduling(LoadScopeScheduling):  # type: ignore[misc]
     """A file, and so what its tests share, stays in one process."""
 
     def _split_scope(self, nodeid: str) -> str:
+        if nodeid.startswith(APART):
+            return nodeid
         file = nodeid.split("::")[0]
-        return next((folder for folder in TOGETHER if file.startswith(f"{folder}/")), file)
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
@@ -110,6 +118,38 @@ def template(postgres: str) -> Iterator[str]:
     with scratch_database(postgres) as name:
         install(make_conninfo(postgres, dbname=name))
         yield name
+
+
+@dataclass(frozen=True)
+class Marts:
+    """A database with METL and its marts, to be copied: dbt takes seconds to make them."""
+
+    database: str
+    manifest: Any
+
+    def code(self, model: str) -> str:
+        """The compiled SQL of a model."""
+        return str(self.manifest["nodes"][f"model.metl.{model}"]["compiled_code"])
+
+    @property
+    def refill(self) -> list[bytes]:
+        """What another `metl dbt run` does to a copy. All else is views."""
+        table = "metl_intermediate.column_sets"
+        return [f"delete from {table}".encode(), f"insert into {table} {self.code('column_sets')}".encode()]
+
+    def refresh(self, dsn: str) -> None:
+        with psycopg.connect(dsn) as connection:
+            for statement in self.refill:
+                connection.execute(statement)
+
+
+@pytest.fixture(scope="session")
+def marts(postgres: str, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Marts]:
+    home = Home(tmp_path_factory.mktemp("dbt"))
+    with scratch_database(postgres, template) as name:
+        done = dbt.run(home, make_conninfo(postgres, dbname=name), ["run"], quiet=True)
+        assert done.returncode == 0, done.stdout
+        yield Marts(name, json.loads((dbt.target(home) / "manifest.json").read_text()))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from metl.marts.lineage import views
-from tests.dbt.conftest import Dbt
+from tests.conftest import Marts
 from tests.matrix.test_history import PLAN_ONCE, Connection, History, play
 
 HISTORIES = 20
@@ -36,8 +36,8 @@ Rows = list[tuple[Any, ...]]
 
 
 @pytest.fixture(scope="module")
-def dpm(compiled: Dbt) -> exp.Expr:
-    query = sqlglot.parse_one(compiled.code("dpm"), read="postgres")
+def dpm(marts: Marts) -> exp.Expr:
+    query = sqlglot.parse_one(marts.code("dpm"), read="postgres")
     for table in query.find_all(exp.Table):
         table.set("catalog", None)
     return query

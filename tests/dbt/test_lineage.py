@@ -16,7 +16,7 @@ from metl.cli import main
 from metl.errors import MetlError
 from metl.marts.lineage import Lineage, tables
 from metl.marts.openlineage import run_event
-from tests.conftest import scratch_database
+from tests.conftest import Marts, scratch_database
 from tests.dbt.conftest import Dbt
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -66,16 +66,14 @@ ORIGINS = {
 
 
 @pytest.fixture(scope="module")
-def built(postgres: str, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dbt]:
-    with scratch_database(postgres, template) as name:
-        dbt = Dbt(make_conninfo(postgres, dbname=name), tmp_path_factory.mktemp("lineage"))
-        dbt.succeed("run")
-        yield dbt
+def built(postgres: str, marts: Marts, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dbt]:
+    with scratch_database(postgres, marts.database) as name:
+        yield Dbt(make_conninfo(postgres, dbname=name), tmp_path_factory.mktemp("lineage"))
 
 
 @pytest.fixture(scope="module")
-def manifest(built: Dbt) -> Any:
-    return built.artifact("manifest")
+def manifest(marts: Marts) -> Any:
+    return marts.manifest
 
 
 @pytest.fixture(scope="module")

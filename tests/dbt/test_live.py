@@ -3,15 +3,19 @@
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 from hypothesis.stateful import precondition, rule
+from psycopg.conninfo import make_conninfo
 from psycopg.types.json import Jsonb
 
 from metl.db.install import install
+from tests.conftest import Marts, scratch_database
 from tests.dbt.conftest import Dbt
 from tests.dbt.test_build import MARTS
 from tests.matrix.roles import member
@@ -29,11 +33,17 @@ COLUMN_SETS = """
 
 
 @pytest.fixture
-def built(dbt_on: Dbt) -> Dbt:
-    with psycopg.connect(dbt_on.dsn) as connection:
+def copied(postgres: str, marts: Marts, tmp_path: Path) -> Iterator[Dbt]:
+    with scratch_database(postgres, marts.database) as name:
+        yield Dbt(make_conninfo(postgres, dbname=name), tmp_path / "home")
+
+
+@pytest.fixture
+def built(copied: Dbt, marts: Marts) -> Dbt:
+    with psycopg.connect(copied.dsn) as connection:
         connection.execute(GOLDEN)
-    dbt_on.succeed("run")
-    return dbt_on
+    marts.refresh(copied.dsn)
+    return copied
 
 
 class Loop(threading.Thread):
@@ -166,12 +176,10 @@ def test_column_sets_of_another_history_are_not_believed(built: Dbt) -> None:
 
 
 @pytest.mark.timeout(600)
-def test_marts_follow_random_histories(dbt_on: Dbt) -> None:
-    dbt_on.succeed("run")
-    refill = f"insert into metl_intermediate.column_sets {dbt_on.code('column_sets')}".encode()
+def test_marts_follow_random_histories(copied: Dbt, marts: Marts) -> None:
     builds = 0
 
-    with psycopg.connect(dbt_on.dsn, prepare_threshold=0, options=PLAN_ONCE) as connection:
+    with psycopg.connect(copied.dsn, prepare_threshold=0, options=PLAN_ONCE) as connection:
 
         class Derived(History):
             def __init__(self) -> None:
@@ -183,8 +191,8 @@ def test_marts_follow_random_histories(dbt_on: Dbt) -> None:
                 """What dbt does to the stored column sets, now and then between the changes."""
                 nonlocal builds
                 builds += 1
-                connection.execute("delete from metl_intermediate.column_sets")
-                connection.execute(refill)
+                for statement in marts.refill:
+                    connection.execute(statement)
                 self.script.append("-- build")
                 self.compare()
 

@@ -21,7 +21,7 @@ from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime.control import jdbc
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
-from tests.live.running import Place, Record, State, build_marts, key, row
+from tests.live.running import Place, Record, State, key, row
 from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
@@ -79,7 +79,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     place.call("add_entity_version", "person", 1, [{"name": name, "type": "string"} for name in ("number", "label")])
     mappings = [{"number": "id", "label": "name"}, {"number": "id", "label": "city"}]
     told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[0]))
-    build_marts(place.dsn, place.folder)
+    place.build_marts()
     send(place, told.shop, range(FIRST))
     told.map(session, FIRST)
     told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[1]))

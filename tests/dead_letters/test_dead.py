@@ -19,7 +19,6 @@ from tests.live.running import (
     METL,
     Place,
     Record,
-    build_marts,
     environment,
     job_role,
     key,
@@ -118,7 +117,7 @@ def lay_out(told: Story) -> None:
     place.call("add_entity_version", "person", 1, [{"name": "number", "type": "int32"}])
     place.call("set_block", told.shop, 1, "person", 1, {"number": "id"})
     place.call("set_topic", told.events, "ext_json", "flat", told.shop)
-    build_marts(place.dsn, place.folder)
+    place.build_marts()
 
 
 def look_at(told: Story) -> None:

@@ -19,7 +19,7 @@ from metl_spark.runtime.control import Control, jdbc
 from metl_spark.runtime.failures import explained
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
-from tests.live.running import Place, State, build_marts, key, produce, row
+from tests.live.running import Place, State, key, produce, row
 from tests.live.running import run as run_apart
 
 pytestmark = pytest.mark.timeout(600)
@@ -67,7 +67,7 @@ def shop(place: Place, session: SparkSession) -> Shop:
     place.call("add_schema_version", topic, 1, ATTRIBUTES, {"global_id": 1})
     place.call("add_entity_version", "person", 1, [{"name": "label", "type": "string"}])
     before = place.call("set_block", topic, 1, "person", 1, {"label": "id"})
-    build_marts(place.dsn, place.folder)
+    place.build_marts()
     produce(place.kafka, [(topic, key(number), row(1, id=number, name="x" * 2000)) for number in range(COUNT)])
     run_mapper(session, place, rf"{place.name}\..*", job="map")
     place.call("set_block", topic, 1, "person", 1, {"label": "name"})

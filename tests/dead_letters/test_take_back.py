@@ -18,7 +18,7 @@ from metl_spark.reprocessing.settings import ReprocessSettings
 from metl_spark.runtime.control import Control, jdbc
 from tests.dead_letters.commands import run
 from tests.live.job import run as run_mapper
-from tests.live.running import Place, Record, build_marts, key
+from tests.live.running import Place, Record, key
 from tests.live.running import run as run_apart
 from tests.warehouse.staging import Staged, merge, start, table
 
@@ -100,7 +100,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     for about, version in BLOCKS:
         place.call("add_schema_version", f"{place.name}.{about}", version, typed, {"global_id": version})
     since = set_blocks(place, 0)
-    build_marts(place.dsn, place.folder)
+    place.build_marts()
     producer = Producer({"bootstrap.servers": place.kafka})
     for about, version, op, row in MESSAGES:
         producer.produce(f"{place.name}.{about}", message(version, op, row), key((row or {})["id"]))

@@ -6,16 +6,18 @@ import pytest
 from psycopg.conninfo import make_conninfo
 from pyspark.sql import SparkSession
 
-from tests.conftest import scratch_database
-from tests.live.running import Place, job_role
+from tests.conftest import Marts, scratch_database
+from tests.live.running import Place, job_role, world
+
+__all__ = ["place", "session", "world"]
 
 
 @pytest.fixture(scope="module")
-def place(postgres: str, template: str, kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with scratch_database(postgres, template) as name:
+def place(postgres: str, marts: Marts, kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    with scratch_database(postgres, marts.database) as name:
         dsn = make_conninfo(postgres, dbname=name)
         with job_role(dsn, "metl_job") as job_dsn:
-            yield Place(dsn, job_dsn, kafka, tmp_path_factory.mktemp("live"))
+            yield Place(dsn, job_dsn, kafka, tmp_path_factory.mktemp("live"), marts)
 
 
 @pytest.fixture(scope="module")

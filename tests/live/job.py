@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import psycopg
 import pytest
 from confluent_kafka import KafkaError, Producer
 from confluent_kafka import Message as Delivery
@@ -25,7 +24,7 @@ from metl_spark.runtime.control import Control
 from metl_spark.runtime.supervise import supervise
 from tests.live.exact_json import NotJson, parse
 from tests.live.oracle import ColumnSet, Message, Oracle, Outcome, Sent, Topic
-from tests.live.running import Place, Record, build_marts, by_origin
+from tests.live.running import Place, Record, by_origin
 
 Position = tuple[str, int, int]
 
@@ -46,7 +45,7 @@ def lay_out(place: Place, column_sets: Sequence[ColumnSet], rules: dict[str, Top
             place.call("set_block", found.schema, found.version, block.entity, block.version, block.mapping)
     for about, rule in rules.items():
         place.call("set_topic", place.topic(about, 1), rule.format, rule.payload, rule.schema, rule.version)
-    build_marts(place.dsn, place.folder)
+    place.build_marts()
     [row] = place.rows("select metl.current_state() as state")
     topics = {f"{place.name}.{about}": rule for about, rule in rules.items()}
     return Oracle(topics, column_sets, row["state"], place.prefix)
@@ -120,12 +119,16 @@ def run(
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METL_JOB_DSN", place.job_dsn)
         with Control.open(settings, instance) as control:
-            stopper = threading.Thread(target=_stop, args=(place, job, until), daemon=True)
+            over = threading.Event()
+            stopper = threading.Thread(target=_stop, args=(place, job, until, over))
             if until:
                 stopper.start()
             try:
                 supervise(begin, control, settings, from_spark, heard.append)
             finally:
+                over.set()
+                if until:
+                    stopper.join()
                 for number, handler in handlers.items():
                     signal.signal(number, handler)
                 for query in queries:
@@ -133,12 +136,13 @@ def run(
     return queries[-1]
 
 
-def _stop(place: Place, job: str, until: int) -> None:
+def _stop(place: Place, job: str, until: int, over: threading.Event) -> None:
+    """Unless it ends by itself: its database may be gone soon after."""
     end = time.monotonic() + 240
-    while time.monotonic() < end and (place.job(job).get("rows_in") or 0) < until:
-        time.sleep(0.2)
-    with psycopg.connect(place.dsn, autocommit=True) as connection:
-        connection.execute("select metl.stop_job(%s)", (job,))
+    while (place.job(job).get("rows_in") or 0) < until and time.monotonic() < end:
+        if over.wait(0.2):
+            return
+    place.call("stop_job", job)
 
 
 @dataclass

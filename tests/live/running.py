@@ -26,9 +26,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 from psycopg.rows import dict_row
 
-from metl.home import Home
-from metl.marts import dbt
-from tests.conftest import scratch_database
+from tests.conftest import Marts, scratch_database
 
 TIMEOUT = 240.0
 METL = (sys.executable, "-m", "metl")
@@ -37,11 +35,6 @@ MARK = "METL_TEST_MARK"
 
 Origin = tuple[str, int, int]
 State = int
-
-
-def build_marts(dsn: str, folder: Path) -> None:
-    done = dbt.run(Home(folder), dsn, ["run", "--select", "+dcpm"], quiet=True)
-    assert done.returncode == 0, done.stdout
 
 
 @contextlib.contextmanager
@@ -61,20 +54,12 @@ def job_role(dsn: str, *roles: str) -> Iterator[str]:
             owner.execute(sql.SQL("drop role {}").format(sql.Identifier(name)))
 
 
-@pytest.fixture(scope="session")
-def marts(postgres: str, template: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database with METL and its marts, to be copied."""
-    with scratch_database(postgres, template) as name:
-        build_marts(make_conninfo(postgres, dbname=name), tmp_path_factory.mktemp("dbt"))
-        yield name
-
-
 @pytest.fixture(scope="module")
-def world(postgres: str, marts: str, kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Place"]:
-    with scratch_database(postgres, marts) as name:
+def world(postgres: str, marts: Marts, kafka: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator["Place"]:
+    with scratch_database(postgres, marts.database) as name:
         dsn = make_conninfo(postgres, dbname=name)
         with job_role(dsn, "metl_job") as job_dsn:
-            yield Place(dsn, job_dsn, kafka, tmp_path_factory.mktemp("place"))
+            yield Place(dsn, job_dsn, kafka, tmp_path_factory.mktemp("place"), marts)
 
 
 @dataclass
@@ -85,6 +70,7 @@ class Place:
     job_dsn: str
     kafka: str
     folder: Path
+    marts: Marts | None = None
     name: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
     #: Tells apart what two jobs make of the same topics.
     outputs: str = ""
@@ -117,6 +103,11 @@ class Place:
     def rows(self, query: str, *arguments: object) -> list[dict[str, Any]]:
         with psycopg.connect(self.dsn, autocommit=True, row_factory=dict_row) as connection:
             return connection.execute(query.encode(), arguments).fetchall()
+
+    def build_marts(self) -> None:
+        """Anew, from what is in the matrix now."""
+        assert self.marts is not None, "a database without marts"
+        self.marts.refresh(self.dsn)
 
     def job(self, name: str = "map") -> dict[str, Any]:
         [row] = self.rows("select * from metl.jobs where job = %s", name) or [{}]

@@ -22,7 +22,6 @@ from metl.jvm import jars
 from tests.live.running import MARK, METL, Place, Record, await_true, key, mapper, marked, produce, row, run
 from tests.packaging.wheel import build, install
 
-pytest_plugins = ["tests.live.running"]
 pytestmark = pytest.mark.timeout(600)
 
 SPARK = Path(pyspark.__file__).parent

@@ -25,7 +25,6 @@ from tests.live.running import METL, Place, job_role, key, mapper, produce, row,
 if TYPE_CHECKING:
     from metl_spark.runtime.control import Control
 
-pytest_plugins = ["tests.live.running"]
 
 SOON = 30
 

@@ -34,7 +34,6 @@ from tests.live.running import (
 )
 from tests.stack.conftest import Metl
 
-pytest_plugins = ["tests.live.running"]
 pytestmark = pytest.mark.timeout(600)
 
 KNOWN, UNKNOWN = 101, 102

@@ -33,7 +33,6 @@ from tests.live.running import (
     run,
 )
 
-pytest_plugins = ["tests.live.running"]
 pytestmark = pytest.mark.timeout(900)
 
 ATTRIBUTES = {

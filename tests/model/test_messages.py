@@ -15,14 +15,15 @@ from pyspark.sql import SparkSession
 
 from metl.util import http
 from tests import topics
+from tests.conftest import Marts
 from tests.connectors import capturing
 from tests.live.conftest import session as session
 from tests.live.job import run
-from tests.live.running import Place, build_marts, job_role, read
+from tests.live.running import Place, job_role, read
 from tests.model.conftest import Model, model_in
 from tests.parts import Source
 
-# It pays for Debezium, Spark and dbt.
+# It pays for Debezium and Spark.
 pytestmark = pytest.mark.timeout(600)
 
 COLUMNS = {
@@ -58,8 +59,8 @@ COLUMNS = {
 
 
 @pytest.fixture(scope="module")
-def model(postgres: str, template: str, registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
-    with model_in(postgres, template, tmp_path_factory.mktemp("model")) as made:
+def model(postgres: str, marts: Marts, registry: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Model]:
+    with model_in(postgres, marts.database, tmp_path_factory.mktemp("model")) as made:
         yield replace(made, registry=registry)
 
 
@@ -87,7 +88,7 @@ def topic(parts: Source, kafka: str, model: Model) -> Iterator[str]:
 
 
 def test_every_mapped_message_is_as_the_published_schema_says(
-    topic: str, model: Model, registry: str, kafka: str, session: SparkSession, tmp_path: Path
+    topic: str, model: Model, marts: Marts, registry: str, kafka: str, session: SparkSession, tmp_path: Path
 ) -> None:
     # Read, 2 created, moved (deleted, tombstone, created), updated, deleted and its tombstone.
     messages = topics.read(kafka, topic, 9)
@@ -101,8 +102,8 @@ def test_every_mapped_message_is_as_the_published_schema_says(
     model.said("import", "-", stdin="\n".join([header, *lines]))
 
     with job_role(model.owner, "metl_job") as job_dsn:
-        place = Place(model.owner, job_dsn, kafka, tmp_path)
-        build_marts(model.owner, tmp_path)
+        place = Place(model.owner, job_dsn, kafka, tmp_path, marts)
+        place.build_marts()
         run(session, place, topic)
     records = read(kafka, lambda name: name == f"{place.prefix}{entity}")
 

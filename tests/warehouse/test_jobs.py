@@ -15,7 +15,7 @@ from confluent_kafka import Producer
 
 from metl.home import Home
 from metl.marts import dbt
-from tests.live.running import METL, Place, await_true, build_marts, by_origin, environment, mapper, run
+from tests.live.running import METL, Place, await_true, by_origin, environment, mapper, run
 from tests.warehouse.staging import table
 
 pytestmark = pytest.mark.timeout(600)
@@ -40,7 +40,7 @@ def place(world: Place) -> Place:
         world.call("add_entity_version", name, 1, entity)
     world.call("set_block", source, 1, "person", 1, {"number": "id", "name": "name"})
     world.call("set_block", source, 1, "payer", 1, {"number": "id", "paid": "paid"})
-    build_marts(world.dsn, world.folder)
+    world.build_marts()
     producer = Producer({"bootstrap.servers": world.kafka, "linger.ms": 50})
     for number in range(COUNT):
         row = {"id": number % ROWS, "name": f"n{number}", "paid": f"{number}.50"}

@@ -15,7 +15,7 @@ from metl.errors import BadInput
 from metl_spark.loading.limits import counts, resolve_limits
 from metl_spark.loading.offsets import KafkaOffsets
 from metl_spark.loading.settings import LoadSettings
-from tests.live.running import Place, State, build_marts, key, row, run
+from tests.live.running import Place, State, key, row, run
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -51,7 +51,7 @@ def shop(world: Place) -> Shop:
     world.call("set_refs", topic, 1, {"global_id": 1})
     world.call("add_entity_version", "person", 1, [{"name": "label", "type": "string"}])
     before = world.call("set_block", topic, 1, "person", 1, {"label": "id"})
-    build_marts(world.dsn, world.folder)
+    world.build_marts()
     producer = Producer({"bootstrap.servers": world.kafka})
     for number in range(COUNT):
         value = row(1, id=number, name="same")

@@ -21,7 +21,7 @@ from psycopg.conninfo import make_conninfo
 from tests import topics
 from tests.conftest import scratch_database
 from tests.dead_letters import commands
-from tests.live.running import Place, build_marts, marts, run, world  # noqa: F401
+from tests.live.running import Place, run, world  # noqa: F401
 from tests.parts import Source
 from tests.zoo import tables as zoo
 from tests.zoo.tables import Table
@@ -93,7 +93,7 @@ def map_everything(captured: Zoo) -> None:
         captured.place.call("add_entity_version", entity, 1, row["attributes"])
         mapping = {each["name"]: each["name"] for each in row["attributes"]}
         captured.place.call("set_block", row["schema"], 1, entity, 1, mapping)
-    build_marts(captured.place.dsn, captured.place.folder)
+    captured.place.build_marts()
 
 
 def test_whatever_is_in_a_database_arrives_as_it_is(captured: Zoo) -> None:
