@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from metl import config
+from metl.config import cache_folder
 from metl.jvm import jars, java
 from metl.jvm.spark import local_session
 
@@ -26,10 +26,7 @@ def archive() -> Path:
     files = sorted(jars.spark_jars().glob("*.jar"))
     parts = [str((file, file.stat().st_size, file.stat().st_mtime_ns)) for file in files]
     version = subprocess.run([java.machine_java(), "-version"], capture_output=True, text=True, check=True).stderr
-    return (
-        config.cache_folder()
-        / f"spark-classes-{hashlib.sha256(''.join([version, *parts]).encode()).hexdigest()[:12]}.jsa"
-    )
+    return cache_folder() / f"spark-classes-{hashlib.sha256(''.join([version, *parts]).encode()).hexdigest()[:12]}.jsa"
 
 
 def use() -> None:

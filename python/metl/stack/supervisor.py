@@ -44,6 +44,8 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
         started: list[Part] = []
         try:
             interruption.run(lambda: _bring_all_up(parts, started, report))
+            if interruption.happened:
+                raise KeyboardInterrupt
             seconds = time.monotonic() - began
             if len(started) == len(parts):
                 (home.path / "up.json").write_text(json.dumps({"seconds": seconds}))
