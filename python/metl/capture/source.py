@@ -7,7 +7,8 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from metl import config
-from metl.errors import MetlError
+from metl.errors import BadInput, MetlError
+from metl.util.properties import read_properties
 
 # ${file:<path>:<key>}, as Kafka's FileConfigProvider reads it.
 REFERENCE = re.compile(r"\$\{file:(?P<path>.+):(?P<key>[^:}]+)\}")
@@ -65,7 +66,7 @@ def _password(setting: str) -> str | None:
     if reference is None:
         return None if setting.startswith("${") else setting or None
     try:
-        lines = Path(reference["path"]).read_text().splitlines()
-    except OSError:
+        passwords = {each.name: each.value for each in read_properties(Path(reference["path"]))}
+    except (OSError, BadInput):
         return None
-    return dict(line.split("=", 1) for line in lines if "=" in line).get(reference["key"])
+    return passwords.get(reference["key"])

@@ -1,10 +1,10 @@
 """Kafka client properties, from a file and from the command line."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 from metl.errors import BadInput
+from metl.util.properties import Property, read_properties
 
 SECRET = re.compile(r"password|jaas|secret|token|\bkey\b|private", re.IGNORECASE)
 
@@ -13,12 +13,11 @@ def read_kafka_options(file: str | None, options: tuple[str, ...]) -> dict[str, 
     """Properties by the names that Kafka's Java client has; the command line takes precedence over the file."""
     properties: dict[str, str] = {}
     if file is not None:
-        for number, text in _statements(file):
-            if text and not text.startswith(("#", "!")):
-                if "=" not in text:
-                    raise BadInput(f"Line {number} of {file} is not name=value.")
-                name, value = text.split("=", 1)
-                properties[name.strip()] = value.strip()
+        for each in _properties(file):
+            # Java would take it for empty; here it is a value whose name was forgotten.
+            if each.value is None:
+                raise BadInput(f"Line {each.line} of {file} is not name=value.")
+            properties[each.name] = each.value.rstrip()
     for option in options:
         name, equals, value = option.partition("=")
         if not equals or not name:
@@ -32,24 +31,10 @@ def read_kafka_options(file: str | None, options: tuple[str, ...]) -> dict[str, 
     return {name.removeprefix("kafka."): value for name, value in properties.items()}
 
 
-def _statements(file: str) -> Iterator[tuple[int, str]]:
-    """Logical lines, each with the number of its first line; a backslash at the end of a line continues it."""
-    statement, first = "", 1
-    for number, line in enumerate(_lines(file), 1):
-        first = first if statement else number
-        statement += line.strip()
-        if statement.endswith("\\") and not statement.startswith(("#", "!")):
-            statement = statement[:-1]
-        else:
-            yield first, statement
-            statement = ""
-    yield first, statement
-
-
-def _lines(file: str) -> list[str]:
+def _properties(file: str) -> list[Property]:
     try:
-        return Path(file).read_text(encoding="utf-8").splitlines()
+        return read_properties(Path(file))
     except OSError as error:
         raise BadInput(f"--kafka-config {file}: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise BadInput(f"--kafka-config {file} is not a text file.") from None
+    except BadInput as error:
+        raise BadInput(f"--kafka-config: {error}") from None
