@@ -3,12 +3,15 @@
 import textwrap
 from pathlib import Path
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metl.cdm.entity import Attribute, Entity
 from metl.cdm.export import as_yaml, write
-from metl.cdm.files import Attribute, Entity, Types, read
+from metl.cdm.files import Types, editor_schema, read
 from metl.errors import BadInput
 from metl.util.problems import Wrong
 
@@ -52,6 +55,43 @@ def test_everything_that_can_be_said(tmp_path: Path) -> None:
         ),
         Entity("nothing", None, ()),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_valid"),
+    [
+        ("{entity: person, attributes: []}", True),
+        ("{entity: p, description: x, attributes: [{name: a, type: string, optional: yes, renamed_from: b}]}", True),
+        ("{entity: p, description: , attributes: [{name: a, type: any, optional: , description: }]}", True),
+        ("{entity: p}", False),
+        ("{entity: no, attributes: []}", False),
+        ("{entity: '', attributes: []}", False),
+        ("{entity: p, attributes: [{name: a}]}", False),
+        ("{entity: p, attributes: [{name: a, type: strng}]}", False),
+        ("{entity: p, attributes: [{name: 1, type: string}]}", False),
+        ("{entity: p, attributes: [{name: a, type: string, optional: maybe}]}", False),
+        ("{entity: p, attributes: [{name: a, type: string, kind: x}]}", False),
+        ("{entity: p, attributes: {}, more: 1}", False),
+    ],
+)
+def test_editors_are_told_the_same_rules(tmp_path: Path, text: str, is_valid: bool) -> None:
+    schema = editor_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    assert jsonschema.Draft202012Validator(schema).is_valid(yaml.safe_load(text)) == is_valid
+    if is_valid:
+        read_text(tmp_path, text)
+    else:
+        problems(tmp_path, text)
+
+
+def test_a_type_that_is_empty_is_a_mistake(tmp_path: Path) -> None:
+    [problem] = problems(tmp_path, "{entity: p, attributes: [{name: a, type: ''}]}")
+    assert problem.startswith("cdm.yaml:1: There is no type ''.")
+
+
+def test_an_alias_to_itself_ends(tmp_path: Path) -> None:
+    text = "&a\nentity: person\nattributes: [*a]\ndescription: {b: *a}"
+    assert "cdm.yaml:4: description is a mapping, not text." in problems(tmp_path, text)
 
 
 def test_a_folder_with_all_that_is_below_it(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from metl.cdm import publish
-from metl.cdm.files import Attribute
+from metl.cdm.entity import Attribute
 from metl.cdm.schema import VALUES, EntityVersion, json_schema
 from metl.util import http
 from tests.model.conftest import Model, attributes

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import yaml
 
-from metl.cdm.files import Attribute, Entity
+from metl.cdm.entity import Attribute, Entity
 from metl.errors import BadInput
 
 LIVE = """

@@ -9,51 +9,35 @@
         optional: true
         renamed_from: id
 
-A file may have several, separated by lines of ---.
+A file may have several, separated by lines of ---. Pydantic says what such a document must be like, to METL and to
+editors; YAML's nodes say where it is not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Any
 
 import psycopg
 import yaml
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
+from pydantic_core import ErrorDetails, PydanticCustomError
 
+from metl.cdm.entity import Attribute, Entity
+from metl.cdm.schema import VALUES
 from metl.errors import BadInput
 from metl.util.nearest import nearest
 from metl.util.problems import Problem, Wrong
 
-ENTITY = ("entity", "description", "attributes")
-ATTRIBUTE = ("name", "type", "description", "optional", "renamed_from")
-LONGEST = 500
+LONGEST_NAME = 500
 DEEPEST = 100
 TAG = "tag:yaml.org,2002:"
 KINDS = {"bool": "a boolean", "int": "a number", "float": "a number", "timestamp": "a date", "null": "nothing"}
 KINDS |= {"merge": "a merge", "value": "a default", "seq": "a list", "map": "a mapping", "set": "a set"}
 
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-@dataclass(frozen=True)
-class Attribute:
-    name: str
-    type: str
-    description: str | None = None
-    optional: bool = False
-    renamed_from: str | None = None
-
-    def as_json(self) -> dict[str, object]:
-        """As metl.add_entity_version wants it."""
-        return {name: value for name, value in vars(self).items() if value}
-
-
-@dataclass(frozen=True)
-class Entity:
-    name: str
-    description: str | None
-    attributes: tuple[Attribute, ...]
-    file: str = field(default="", compare=False)
-    line: int = field(default=0, compare=False)
+#: The keys and indexes that lead to a node.
+Location = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
@@ -75,19 +59,74 @@ class Types:
         return nearest(word, self.generalized)
 
 
+def _not_blank(name: str) -> str:
+    if not name.strip():
+        raise PydanticCustomError("blank", "is empty")
+    return name
+
+
+def _known_type(name: str, info: ValidationInfo[Types]) -> str:
+    assert info.context is not None, "a type is known to a database"
+    if name not in info.context.generalized:
+        raise PydanticCustomError("unknown_type", "is no type")
+    return name
+
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_not_blank)]
+Type = Annotated[str, Field(json_schema_extra={"enum": sorted(VALUES)}), AfterValidator(_known_type)]
+
+
+class AttributeEntry(BaseModel):
+    """An attribute of an entity."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="Attribute")
+
+    name: Name = Field(description="Its name, unique in the entity.")
+    type: Type = Field(description="Its generalized type.")
+    description: str | None = Field(None, description="What it means.")
+    optional: bool | None = Field(None, description="Whether it may be missing; false if not given.")
+    renamed_from: str | None = Field(None, description="The name that it had in the version before.")
+
+    def attribute(self) -> Attribute:
+        return Attribute(self.name, self.type, _text(self.description), bool(self.optional), _text(self.renamed_from))
+
+
+class EntityEntry(BaseModel):
+    """An entity of the canonical data model."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, title="Entity")
+
+    entity: Name = Field(description="Its name.")
+    description: str | None = Field(None, description="What it is.")
+    attributes: list[AttributeEntry] = Field(description="Its attributes, in order.")
+
+
+def _text(value: str | None) -> str | None:
+    return value if value and value.strip() else None
+
+
+def editor_schema() -> dict[str, Any]:
+    """The JSON Schema of a document, for editors that complete and check YAML while it is written."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **EntityEntry.model_json_schema()}
+
+
 def read(path: Path, types: Types) -> list[Entity]:
     """The entities of a file, or of all files of a folder and those below."""
-    reader = _Reader(types)
-    entities = [entity for file in _files(path) for entity in reader.read(file)]
-    first: dict[str, Entity] = {}
-    for entity in entities:
-        earlier = first.setdefault(entity.name, entity)
-        if earlier is not entity:
-            where = f"{earlier.file}:{earlier.line}"
-            reader.complain(entity.file, entity.line, f"Entity {entity.name!r} is in {where} already.")
-    if reader.problems:
-        problems = sorted(reader.problems, key=lambda problem: (problem.file, problem.line or 0))
-        raise Wrong(problems, "so that there is no plan")
+    problems: list[Problem] = []
+    entities: list[Entity] = []
+    first: dict[str, _Document] = {}
+    for file in _files(path):
+        for document in _documents(file, problems):
+            entity = document.entity(types)
+            entities += [entity] if entity else []
+            if document.name is not None:
+                earlier = first.setdefault(document.name, document)
+                if earlier is not document:
+                    where = f"{earlier.file}:{earlier.line}"
+                    document.complain(document.root, f"Entity {document.name!r} is in {where} already.")
+            problems += document.problems
+    if problems:
+        raise Wrong(sorted(problems, key=lambda each: (each.file, each.line or 0)), "so that there is no plan")
     return entities
 
 
@@ -105,155 +144,35 @@ def _files(path: Path) -> list[Path]:
     return found
 
 
-class _Reader:
-    """Goes through nodes instead of values, which know their lines and that `no` was not written as text."""
+def _documents(path: Path, problems: list[Problem]) -> "Iterator[_Document]":
+    """Those that are not empty."""
+    before, count = len(problems), 0
+    for node in _nodes(path, problems):
+        if node.tag != f"{TAG}null":
+            count += 1
+            yield _Document(str(path), node)
+    if not count and len(problems) == before:
+        problems.append(Problem(str(path), None, "There is no entity in it."))
 
-    def __init__(self, types: Types) -> None:
-        self.types = types
-        self.problems: list[Problem] = []
-        self.file = ""
 
-    def complain(self, file: str, line: int | None, said: str) -> None:
-        self.problems.append(Problem(file, line, said))
-
-    def wrong(self, node: yaml.Node, said: str) -> None:
-        self.complain(self.file, node.start_mark.line + 1, said)
-
-    def read(self, path: Path) -> Iterator[Entity]:
-        self.file = str(path)
-        before = len(self.problems)
-        documents = 0
-        for node in self._documents(path):
-            if node.tag != f"{TAG}null":
-                documents += 1
-                if (entity := self._entity(node)) is not None:
-                    yield entity
-        if not documents and len(self.problems) == before:
-            self.complain(self.file, None, "There is no entity in it.")
-
-    def _documents(self, path: Path) -> Iterator[yaml.Node]:
-        data = path.read_bytes()
-        try:
-            if _is_deep(data):
-                self.complain(self.file, None, f"This is nested more than {DEEPEST} levels deep.")
-                return
-            loader = Loader(data)
-            while loader.check_node():
-                if (node := loader.get_node()) is not None:
-                    yield node
-        except yaml.MarkedYAMLError as error:
-            mark = error.problem_mark or error.context_mark
-            said = " ".join(filter(None, (error.context, error.problem)))
-            # The end of the last line is the beginning of one that is not there.
-            line = None if mark is None else min(mark.line, max(len(data.splitlines()) - 1, 0)) + 1
-            self.complain(self.file, line, f"This is not YAML: {said}.")
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            self.complain(self.file, None, f"This is not YAML: {' '.join(str(error).split())}.")
-
-    def _entity(self, node: yaml.Node) -> Entity | None:
-        members = self._members(node, "an entity", ENTITY)
-        if members is None:
-            return None
-        name = self._name(node, members, "entity", "an entity")
-        description = self._text(members.get("description"), "description")
-        attributes = self._attributes(node, members.get("attributes"))
-        if name is None or attributes is None:
-            return None
-        return Entity(name, description, attributes, self.file, node.start_mark.line + 1)
-
-    def _attributes(self, entity: yaml.Node, node: yaml.Node | None) -> tuple[Attribute, ...] | None:
-        if node is None:
-            self.wrong(entity, "An entity needs attributes: a list, each with name and type.")
-            return None
-        if not isinstance(node, yaml.SequenceNode):
-            self.wrong(node, f"attributes is {_kind(node)}, not a list.")
-            return None
-        found: dict[str, Attribute] = {}
-        lines: dict[tuple[str, str], int] = {}
-        for each in node.value:
-            attribute = self._attribute(each)
-            if attribute is None:
-                continue
-            for key, value in (("name", attribute.name), ("renamed_from", attribute.renamed_from)):
-                if value is not None and (key, value) in lines:
-                    self.wrong(each, f"{key} {value!r} is there already, in line {lines[key, value]}.")
-                elif value is not None:
-                    lines[key, value] = each.start_mark.line + 1
-            found[attribute.name] = attribute
-        return tuple(found.values())
-
-    def _attribute(self, node: yaml.Node) -> Attribute | None:
-        members = self._members(node, "an attribute", ATTRIBUTE)
-        if members is None:
-            return None
-        name = self._name(node, members, "name", "an attribute")
-        kind = self._type(node, members.get("type"))
-        description = self._text(members.get("description"), "description")
-        renamed_from = self._text(members.get("renamed_from"), "renamed_from")
-        optional = self._truth(members.get("optional"))
-        if name is None or kind is None:
-            return None
-        return Attribute(name, kind, description, optional, renamed_from)
-
-    def _members(self, node: yaml.Node, what: str, known: tuple[str, ...]) -> dict[str, yaml.Node] | None:
-        if not isinstance(node, yaml.MappingNode):
-            self.wrong(node, f"Here should be {what}, with {', '.join(known)}, but this is {_kind(node)}.")
-            return None
-        found: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else None
-            if name is None or name not in known:
-                shown = _kind(key) if name is None else repr(name)
-                self.wrong(key, f"{shown} is no key of {what}.{nearest(name or '', known)}")
-            elif name in found:
-                self.wrong(key, f"{name} is there twice.")
-            else:
-                found[name] = value
-        return found
-
-    def _name(self, node: yaml.Node, members: dict[str, yaml.Node], key: str, what: str) -> str | None:
-        if key not in members:
-            self.wrong(node, f"{what.capitalize()} needs {key}.")
-            return None
-        if members[key].tag == f"{TAG}null" or not isinstance(members[key], yaml.ScalarNode):
-            self.wrong(members[key], f"{key} is {_kind(members[key])}, not a name.")
-            return None
-        name = self._text(members[key], key)
-        if name is not None and len(name) > LONGEST:
-            self.wrong(members[key], f"{key} {name[:60]!r}… has {len(name)} characters. At most are {LONGEST}.")
-            return None
-        if name is None and members[key].tag == f"{TAG}str":
-            self.wrong(members[key], f"{key} is empty.")
-        return name
-
-    def _text(self, node: yaml.Node | None, key: str) -> str | None:
-        if node is None or node.tag == f"{TAG}null":
-            return None
-        if isinstance(node, yaml.ScalarNode) and node.tag == f"{TAG}str":
-            return node.value if node.value.strip() else None
-        if isinstance(node, yaml.ScalarNode):
-            quoted = "'" + node.value.replace("'", "''") + "'"
-            self.wrong(node, f"{key} {node.value} is {_kind(node)} to YAML. Put it into quotes: {key}: {quoted}")
-        else:
-            self.wrong(node, f"{key} is {_kind(node)}, not text.")
-        return None
-
-    def _truth(self, node: yaml.Node | None) -> bool:
-        if node is None or node.tag == f"{TAG}null":
-            return False
-        if node.tag != f"{TAG}bool" or not isinstance(node, yaml.ScalarNode):
-            self.wrong(node, f"optional is {_kind(node)}, not true or false.")
-            return False
-        return str(node.value).lower() in ("true", "yes", "on")
-
-    def _type(self, attribute: yaml.Node, node: yaml.Node | None) -> str | None:
-        name = self._text(node, "type")
-        if node is None or node.tag == f"{TAG}null":
-            self.wrong(attribute, f"An attribute needs a type: {', '.join(sorted(self.types.generalized))}.")
-        elif name is not None and name not in self.types.generalized:
-            self.wrong(node, f"There is no type {name!r}.{self.types.suggest(name)}")
-            return None
-        return name
+def _nodes(path: Path, problems: list[Problem]) -> Iterator[yaml.Node]:
+    data = path.read_bytes()
+    try:
+        if _is_deep(data):
+            problems.append(Problem(str(path), None, f"This is nested more than {DEEPEST} levels deep."))
+            return
+        loader = Loader(data)
+        while loader.check_node():
+            if (node := loader.get_node()) is not None:
+                yield node
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        reason = " ".join(filter(None, (error.context, error.problem)))
+        # The end of the last line is the beginning of one that is not there.
+        line = None if mark is None else min(mark.line, max(len(data.splitlines()) - 1, 0)) + 1
+        problems.append(Problem(str(path), line, f"This is not YAML: {reason}."))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        problems.append(Problem(str(path), None, f"This is not YAML: {' '.join(str(error).split())}."))
 
 
 def _is_deep(data: bytes) -> bool:
@@ -264,6 +183,151 @@ def _is_deep(data: bytes) -> bool:
         if depth > DEEPEST:
             return True
     return False
+
+
+class _Other:
+    """A value that is neither text nor a boolean nor nothing, such as a number: nothing in a document may be one."""
+
+
+class _Document:
+    """One entity as it stands in a file. Nodes, not values, know their lines and that `no` was not written as text."""
+
+    #: Of attributes, an attribute, a member of it: nothing below is of interest.
+    DEPTH = 3
+
+    def __init__(self, file: str, root: yaml.Node) -> None:
+        self.file = file
+        self.root = root
+        self.line = root.start_mark.line + 1
+        self.problems: list[Problem] = []
+        self._values: dict[Location, yaml.Node] = {}
+        self._keys: dict[Location, yaml.Node] = {}
+        self._data = self._plain(root, ())
+        name = self._data.get("entity") if isinstance(self._data, dict) else None
+        #: What other documents must not be called.
+        self.name = _text(name) if isinstance(name, str) else None
+
+    def complain(self, node: yaml.Node, text: str) -> None:
+        self.problems.append(Problem(self.file, node.start_mark.line + 1, text))
+
+    def entity(self, types: Types) -> Entity | None:
+        invalid: set[Location] = set()
+        entry: EntityEntry | None = None
+        try:
+            entry = EntityEntry.model_validate(self._data, context=types)
+        except ValidationError as errors:
+            for error in errors.errors():
+                invalid.add(error["loc"])
+                self._explain(error, types)
+        self._find_duplicates(invalid)
+        if entry is None or self.problems:
+            return None
+        attributes = tuple(each.attribute() for each in entry.attributes)
+        return Entity(entry.entity, _text(entry.description), attributes, self.file, self.line)
+
+    def _plain(self, node: yaml.Node, path: Location) -> Any:
+        """Its value, with notes where each part of it is."""
+        self._values[path] = node
+        if isinstance(node, yaml.ScalarNode):
+            match node.tag.removeprefix(TAG):
+                case "str":
+                    return node.value
+                case "null":
+                    return None
+                case "bool":
+                    return node.value.lower() in ("true", "yes", "on")
+        if len(path) == self.DEPTH:
+            return _Other()
+        if isinstance(node, yaml.SequenceNode):
+            return [self._plain(each, (*path, number)) for number, each in enumerate(node.value)]
+        if isinstance(node, yaml.MappingNode):
+            return self._members(node, path)
+        return _Other()
+
+    def _members(self, node: yaml.MappingNode, path: Location) -> dict[str, Any]:
+        members: dict[str, Any] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                # Pydantic would not see it. Lists of attributes that are mappings are refused as a whole.
+                if len(path) != 1:
+                    self._unknown_key(key, path)
+            elif key.value in members and key.value in _form(path).model_fields:
+                self.complain(key, f"{key.value} is there twice.")
+            else:
+                self._keys[*path, key.value] = key
+                members[key.value] = self._plain(value, (*path, key.value))
+        return members
+
+    def _unknown_key(self, key: yaml.Node, path: Location) -> None:
+        name = key.value if isinstance(key, yaml.ScalarNode) else None
+        shown = _kind(key) if name is None else repr(name)
+        self.complain(key, f"{shown} is no key of {_what(path)}.{nearest(name or '', tuple(_form(path).model_fields))}")
+
+    def _explain(self, error: ErrorDetails, types: Types) -> None:
+        path, kind = error["loc"], error["type"]
+        if kind == "extra_forbidden":
+            self._unknown_key(self._keys[path], path[:-1])
+            return
+        if kind == "missing":
+            self.complain(self._values[path[:-1]], _missing(path, types))
+            return
+        node = self._values[path]
+        if kind == "model_type":
+            keys = ", ".join(_form(path).model_fields)
+            self.complain(node, f"Here should be {_what(path)}, with {keys}, but this is {_kind(node)}.")
+            return
+        key = str(path[-1])
+        is_name = key in ("entity", "name")
+        value = node.value
+        if kind in ("string_too_short", "blank"):
+            text = f"{key} is empty."
+        elif kind == "string_too_long":
+            text = f"{key} {value[:60]!r}… has {len(value)} characters. At most are {LONGEST_NAME}."
+        elif kind == "unknown_type":
+            text = f"There is no type {value!r}.{types.suggest(value)}"
+        elif kind == "list_type":
+            text = f"{key} is {_kind(node)}, not a list."
+        elif kind == "bool_type":
+            text = f"{key} is {_kind(node)}, not true or false."
+        elif isinstance(node, yaml.ScalarNode) and node.tag == f"{TAG}null":
+            text = f"{key} is nothing, not a name." if is_name else _missing(path, types)
+        elif isinstance(node, yaml.ScalarNode):
+            quoted = "'" + value.replace("'", "''") + "'"
+            text = f"{key} {value} is {_kind(node)} to YAML. Put it into quotes: {key}: {quoted}"
+        else:
+            text = f"{key} is {_kind(node)}, not {'a name' if is_name else 'text'}."
+        self.complain(node, text)
+
+    def _find_duplicates(self, invalid: set[Location]) -> None:
+        """Attributes of one name, or of one former name; those that are not valid are complained about already."""
+        attributes = self._data.get("attributes") if isinstance(self._data, dict) else None
+        lines: dict[tuple[str, str], int] = {}
+        for number, each in enumerate(attributes if isinstance(attributes, list) else []):
+            path: Location = ("attributes", number)
+            if invalid & {path, (*path, "name"), (*path, "type")}:
+                continue
+            for key in ("name", "renamed_from"):
+                value = _text(each[key]) if isinstance(each.get(key), str) else None
+                if value is not None and (key, value) in lines:
+                    self.complain(self._values[path], f"{key} {value!r} is there already, in line {lines[key, value]}.")
+                elif value is not None:
+                    lines[key, value] = self._values[path].start_mark.line + 1
+
+
+def _form(path: Location) -> type[BaseModel]:
+    return AttributeEntry if path else EntityEntry
+
+
+def _what(path: Location) -> str:
+    return "an attribute" if path else "an entity"
+
+
+def _missing(path: Location, types: Types) -> str:
+    if path[-1] == "attributes":
+        return "An entity needs attributes: a list, each with name and type."
+    if path[-1] == "type":
+        return f"An attribute needs a type: {', '.join(sorted(types.generalized))}."
+    return f"{_what(path[:-1]).capitalize()} needs {path[-1]}."
 
 
 def _kind(node: yaml.Node) -> str:

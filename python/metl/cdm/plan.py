@@ -8,7 +8,7 @@ from typing import Any
 
 import psycopg
 
-from metl.cdm.files import Entity
+from metl.cdm.entity import Entity
 from metl.errors import BadInput
 from metl.util.problems import Problem, Wrong
 

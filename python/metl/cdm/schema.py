@@ -11,7 +11,7 @@ from typing import Any
 
 import psycopg
 
-from metl.cdm.files import Attribute
+from metl.cdm.entity import Attribute
 
 NOT_NULL = ["array", "boolean", "number", "object", "string"]
 VALUES: dict[str, dict[str, Any]] = {
