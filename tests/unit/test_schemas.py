@@ -206,6 +206,60 @@ def test_json_schema_refers_to_other_documents() -> None:
 
 
 @pytest.mark.parametrize(
+    ("identifier", "ref", "name"),
+    [
+        ("https://example.com/schemas/event", "address", "https://example.com/schemas/address"),
+        ("https://example.com/schemas/event", "address", "address"),
+        ("https://example.com/schemas/event", "https://other.example/address", "https://other.example/address"),
+        ("urn:example:event", "urn:example:address", "urn:example:address"),
+        ("event", "../address.json", "../address.json"),
+    ],
+)
+def test_json_schema_refers_relative_to_its_id(identifier: str, ref: str, name: str) -> None:
+    document = {
+        "$id": identifier,
+        "type": "object",
+        "properties": {"home": {"$ref": f"{ref}#/$defs/home"}, "age": {"$ref": "#/$defs/age"}},
+        "$defs": {"age": {"type": "integer"}},
+    }
+    address = {"$defs": {"home": {"$ref": "#/$defs/street"}, "street": {"type": "string"}}}
+    [home, age] = read("JSON", json.dumps(document), lambda: {name: json.dumps(address)}).attributes
+    assert (home.type, age.type) == ("string", "integer")
+
+
+def test_json_schema_refers_to_anchors_and_embedded_documents() -> None:
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "https://example.com/event",
+        "type": "object",
+        "properties": {
+            "a": {"$ref": "#number"},
+            "b": {"$ref": "https://example.com/inner"},
+            "c": {"$ref": "inner#/$defs/date"},
+        },
+        "$defs": {
+            "x": {"$anchor": "number", "type": "integer"},
+            "y": {
+                "$id": "inner",
+                "$ref": "#/$defs/date",
+                "$defs": {"date": {"type": "string", "format": "date"}},
+            },
+        },
+    }
+    assert [each.type for each in read("JSON", json.dumps(document)).attributes] == ["integer", "date", "date"]
+
+
+def test_json_schema_of_draft_7_refers_to_places_by_their_id() -> None:
+    document = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "properties": {"a": {"$ref": "#number"}},
+        "definitions": {"x": {"$id": "#number", "type": "integer"}},
+    }
+    [a] = read("JSON", json.dumps(document)).attributes
+    assert a.type == "integer"
+
+
+@pytest.mark.parametrize(
     ("kind", "text", "reason"),
     [
         ("AVRO", "{", "is not JSON: Expecting property name"),

@@ -1,4 +1,9 @@
-"""Schemas of Avro."""
+"""Schemas of Avro.
+
+Read here and not by Avro's own library for Python (1.12), which knows neither big-decimal, duration, timestamp-nanos
+nor the local timestamps, wants a name to be defined before it is used, also across documents, and prints whole schemas
+instead of the field that is wrong. It does not check defaults either; METL needs none.
+"""
 
 from typing import Any
 

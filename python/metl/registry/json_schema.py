@@ -1,7 +1,11 @@
 """JSON Schema, of any draft."""
 
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import urljoin
+
+from referencing import Registry, Resource
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import DRAFT202012
 
 from metl.registry.attributes import (
     LOGICAL,
@@ -26,12 +30,14 @@ FORMATS = {
     "number": {each: each for each in ("float", "double", "decimal")},
 }
 NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+#: How many references are followed; small documents can unfold to more than there is memory for.
+STEPS = 100_000
 Schema = dict[str, Any]
 
 
 def row(document: Any, references: References) -> Row:
     reader = _Reader(document, references)
-    properties, required = reader.properties(document, is_root=True)
+    properties, required = reader.properties(reader.document, is_root=True)
     if is_envelope(set(properties)):
         after, _ = reader.alternatives(properties["after"])
         if len(after) == 1 and reader.type_of(after[0]) == "object":
@@ -43,10 +49,14 @@ def row(document: Any, references: References) -> Row:
 
 class _Reader:
     def __init__(self, document: Any, references: References) -> None:
-        self._document = document
         self._references = references
-        self._others: dict[str, Any] | None = None
-        self._patience = 100_000
+        self._has_references = False
+        self._found: dict[str, Any] = {}
+        self._base = _identifier(document)
+        resource = _resource(document, "")
+        self.document = resource.contents
+        self._documents: Registry[Any] = Registry().with_resource(self._base, resource)
+        self._steps_left = STEPS
 
     def properties(self, schema: Any, is_root: bool = False) -> tuple[dict[str, Any], set[str]]:
         """Those of an object, and which of them are required."""
@@ -120,15 +130,15 @@ class _Reader:
         return FORMATS.get(kind, {}).get(str(merged.get("format")), kind)
 
     def _parts(self, schema: Schema, depth: int = 0) -> list[Schema]:
-        """It and all that it says it is, too."""
+        """The schema and its allOf members, flattened."""
         if depth > 100:
             raise Unreadable("refers to itself.")
         inner = schema["allOf"] if isinstance(schema.get("allOf"), list) else []
         return [schema, *(part for each in inner for part in self._parts(self._resolve(each), depth + 1))]
 
     def _resolve(self, schema: Any) -> Schema:
-        self._patience -= 1
-        if not self._patience:
+        self._steps_left -= 1
+        if not self._steps_left:
             raise Unreadable("unfolds without end.")
         for _ in range(100):
             if schema is True or schema == {}:
@@ -143,38 +153,64 @@ class _Reader:
         raise Unreadable("refers to itself.")
 
     def _follow(self, ref: str) -> Any:
-        base, _, pointer = ref.partition("#")
-        found = self._document if base in ("", self._document.get("$id")) else self._other(base)
-        for step in pointer.strip("/").split("/") if pointer.strip("/") else []:
-            step = unquote(step).replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-                found = found[int(step)]
-            elif isinstance(found, dict) and step in found:
-                found = found[step]
-            else:
-                raise Unreadable(f"refers to {ref}, which is not in it.")
-        return found
+        """What an absolute reference names; other documents are asked for only if it is not in this one."""
+        try:
+            return self._lookup(ref)
+        except Unresolvable:
+            name = ref.partition("#")[0]
+            if name == self._base or self._has_references:
+                raise self._unresolved(ref, name) from None
+        self._has_references = True
+        for key, text in self._references().items():
+            name = key.partition("#")[0]
+            document = _resource(parse(text), name)
+            # By the name that the registry has for it, and as this document would find it.
+            self._documents = self._documents.with_resources(
+                [(name, document), (_absolute(name, self._base), document)]
+            )
+        return self._follow(ref)
 
-    def _other(self, name: str) -> Any:
-        if self._others is None:
-            self._others = {}
-            for key, text in self._references().items():
-                base = key.partition("#")[0]
-                self._others[base] = _rebased(parse(text), base)
-        if name not in self._others:
-            raise Unreadable(f"refers to {name}, which the registry does not say where to find.")
-        return self._others[name]
+    def _lookup(self, ref: str) -> Any:
+        try:
+            if ref not in self._found:
+                self._found[ref] = self._documents.resolver().lookup(ref).contents
+            return self._found[ref]
+        except (Unresolvable, RecursionError):
+            raise
+        except Exception as error:
+            # The library takes documents for valid schemas, which nobody has checked.
+            raise Unreadable(f"refers to {ref}, which cannot be found: {error}.") from None
+
+    def _unresolved(self, ref: str, name: str) -> Unreadable:
+        if name == self._base or name in self._documents:
+            return Unreadable(f"refers to {ref}, which is not in it.")
+        return Unreadable(f"refers to {name}, which the registry does not say where to find.")
 
 
-def _rebased(schema: Any, base: str) -> Any:
-    """What a document refers to in itself, as seen from another one."""
+def _resource(document: Any, base: str) -> Resource[Any]:
+    return Resource.from_contents(_with_absolute_references(document, base), DRAFT202012)
+
+
+def _with_absolute_references(schema: Any, base: str) -> Any:
+    """Parts of several documents are merged, after which a reference within one of them would mean another place."""
     if isinstance(schema, list):
-        return [_rebased(each, base) for each in schema]
+        return [_with_absolute_references(each, base) for each in schema]
     if not isinstance(schema, dict):
         return schema
-    inner = {key: _rebased(value, base) for key, value in schema.items()}
-    ref = inner.get("$ref")
-    return {**inner, "$ref": base + ref} if isinstance(ref, str) and ref.startswith("#") else inner
+    base = _absolute(_identifier(schema), base)
+    inner = {key: _with_absolute_references(value, base) for key, value in schema.items()}
+    return {**inner, "$ref": _absolute(inner["$ref"], base)} if isinstance(inner.get("$ref"), str) else inner
+
+
+def _identifier(schema: Any) -> str:
+    given = schema.get("$id") if isinstance(schema, dict) else None
+    # Older drafts name a place in a document by an $id that is only a fragment.
+    return given.partition("#")[0] if isinstance(given, str) else ""
+
+
+def _absolute(ref: str, base: str) -> str:
+    # Not for fragments: urljoin loses a base such as urn:example:person.
+    return base + ref if ref.startswith("#") else urljoin(base, ref)
 
 
 def _index(schema: Any) -> float:
