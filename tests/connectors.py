@@ -1,4 +1,4 @@
-"""A connector for a test, gone after it with its slot and publication."""
+"""A connector for a test, deleted afterwards with its slot and publication."""
 
 import contextlib
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from tests.parts import Source
 
 @contextlib.contextmanager
 def capturing(parts: Source, database: str, prefix: str, tables: Sequence[str]) -> Iterator[dict[str, str]]:
-    """One that hears no signals; yields its settings."""
+    """A connector without signals; yields its settings."""
     connect = parts.address("connect")
     host, port = parts.seen_by_connect("postgres")
     settings = postgres_source(

@@ -1,4 +1,4 @@
-"""A stack of its own with two services, captured as a user captures them."""
+"""A stack with two services, captured by the command line."""
 
 from collections.abc import Iterator
 
@@ -49,15 +49,15 @@ class Stack(Metl):
 
 @pytest.fixture(scope="package")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    made = Stack(tmp_path_factory.mktemp("capture") / "home")
-    made("up")
+    stack = Stack(tmp_path_factory.mktemp("capture") / "home")
+    stack("up")
     try:
-        made("install")
-        made.execute("metl", "create database shop")
-        made.execute("shop", SHOP)
-        # A service whose role is no other's, so that its password can change.
-        made.execute("postgres", "create role crm login replication password 'one'", user=ADMIN)
-        made.execute("postgres", "create database crm owner crm", user=ADMIN)
-        yield made
+        stack("install")
+        stack.execute("metl", "create database shop")
+        stack.execute("shop", SHOP)
+        # Its own role, so that a test can change the password.
+        stack.execute("postgres", "create role crm login replication password 'one'", user=ADMIN)
+        stack.execute("postgres", "create database crm owner crm", user=ADMIN)
+        yield stack
     finally:
-        made("down")
+        stack("down")

@@ -17,7 +17,7 @@ from tests.parts import Source
 
 @dataclass
 class Shop:
-    """A table under change data capture."""
+    """A captured table."""
 
     database: str
     topic: str
@@ -30,10 +30,10 @@ class Shop:
 @pytest.fixture
 def shop(parts: Source, registry: str, database: str) -> Iterator[Shop]:
     prefix = f"shop{uuid.uuid4().hex[:8]}"
-    made = Shop(database, f"{prefix}.public.customer")
-    made.execute("create table customer (id int primary key, name text, note text)")
+    shop = Shop(database, f"{prefix}.public.customer")
+    shop.execute("create table customer (id int primary key, name text, note text)")
     with capturing(parts, database, prefix, ["public.customer"]):
-        yield made
+        yield shop
 
 
 def test_a_row_change_arrives_with_its_registry_id(shop: Shop, kafka: str, registry: str) -> None:
@@ -48,7 +48,7 @@ def test_a_row_change_arrives_with_its_registry_id(shop: Shop, kafka: str, regis
 
 def test_an_alter_table_makes_version_2(shop: Shop, kafka: str, registry: str) -> None:
     shop.execute("insert into customer values (1, 'Ada', null)")
-    # Otherwise the connector's snapshot might see the table only after it was altered.
+    # Otherwise the connector's snapshot might read the table only after it was altered.
     topics.read(kafka, shop.topic, 1)
     shop.execute("alter table customer add email text, drop note")
     shop.execute("insert into customer values (2, 'Bob', 'bob@example.org')")
@@ -65,8 +65,8 @@ def value(message: Any) -> Any:
 
 
 def versions(registry: str, topic: str) -> dict[str, int]:
-    found = http.request("GET", f"{registry}/apis/registry/v3/groups/default/artifacts/{topic}-value/versions")
-    return {version["version"]: version["globalId"] for version in found["versions"]}
+    answer = http.request("GET", f"{registry}/apis/registry/v3/groups/default/artifacts/{topic}-value/versions")
+    return {version["version"]: version["globalId"] for version in answer["versions"]}
 
 
 def fields_of(registry: str, global_id: int) -> list[str]:

@@ -52,15 +52,15 @@ def probe(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def connection(postgres: str) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(postgres, options="-c timezone=UTC") as made:
-        yield made
+    with psycopg.connect(postgres, options="-c timezone=UTC") as connection:
+        yield connection
 
 
 def converted(probe: Path, lines: list[str]) -> list[str]:
     path = os.pathsep.join(map(str, (probe, scala.scala_library())))
     command = [str(java.machine_java()), "-cp", path, "metl.capture.Probe"]
-    done = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    process = subprocess.run(command, input="\n".join(lines), capture_output=True, text=True, check=True)
+    return process.stdout.splitlines()
 
 
 def test_numbers_have_the_digits_of_postgresql(probe: Path, connection: psycopg.Connection) -> None:
@@ -71,30 +71,30 @@ def test_numbers_have_the_digits_of_postgresql(probe: Path, connection: psycopg.
         *(float(chance.randrange(2**53)) for _ in range(COUNT)),
         *(0.0, -0.0, 5e-324, 1.7976931348623157e308, 1e23, 0.1),
     ]
-    found = converted(probe, [f"float {struct.unpack('<q', struct.pack('<d', each))[0]}" for each in numbers])
-    query = "select number::text from unnest(%s::float8[]) with ordinality as given (number, place) order by place"
-    wanted = [text for (text,) in connection.execute(query, [numbers])]
-    assert [pair for pair in zip(found, wanted, strict=True) if pair[0] != pair[1]] == []
+    lines = [f"float {struct.unpack('<q', struct.pack('<d', each))[0]}" for each in numbers]
+    query = "select number::text from unnest(%s::float8[]) with ordinality as input (number, place) order by place"
+    expected = [text for (text,) in connection.execute(query, [numbers])]
+    assert [pair for pair in zip(converted(probe, lines), expected, strict=True) if pair[0] != pair[1]] == []
 
 
 def test_arrays_are_as_to_jsonb_writes_them(probe: Path, connection: psycopg.Connection) -> None:
     chance = random.Random(1)
-    lines, wanted = [], []
+    lines, expected = [], []
     for kind, make in ELEMENTS.items():
         for _ in range(20):
             shape = chance.choice([(0,), (1,), (3,), (2, 2), (1, 2, 2)])
             [(oid, literal, written)] = connection.execute(
-                "select typarray::int, given::text, to_jsonb(given)::text "
-                f"from pg_type, (select %s::{kind}[] as given) as made where typname = %s",
+                "select typarray::int, input::text, to_jsonb(input)::text "
+                f"from pg_type, (select %s::{kind}[] as input) as one where typname = %s",
                 [_nested(shape, make, chance), kind],
             ).fetchall()
             lines.append(f"array {oid} {base64.b64encode(literal.encode()).decode()}")
-            wanted.append((kind, literal, written))
-    found = [base64.b64decode(line).decode() for line in converted(probe, lines)]
+            expected.append((kind, literal, written))
+    arrays = [base64.b64decode(line).decode() for line in converted(probe, lines)]
     query = "select %s::jsonb = %s::jsonb"
     wrong = [
         (*about, text)
-        for about, text in zip(wanted, found, strict=True)
+        for about, text in zip(expected, arrays, strict=True)
         if connection.execute(query, [text, about[2]]).fetchone() != (True,)
     ]
     assert wrong == []
@@ -106,7 +106,7 @@ def _nested(shape: tuple[int, ...], make: Callable[[random.Random], str], chance
     return [None if chance.random() < 0.1 else make(chance) for _ in range(shape[0])]
 
 
-def test_a_kafka_connect_without_the_converter_is_told_where_to_get_it(
+def test_a_missing_converter_is_reported_with_the_way_out(
     parts: Source, connect: str, registry: str, database: str
 ) -> None:
     with psycopg.connect(database) as service:
@@ -115,7 +115,7 @@ def test_a_kafka_connect_without_the_converter_is_told_where_to_get_it(
     with capturing(parts, database, prefix, ["public.customer"]) as settings:
         connectors.put(connect, prefix, settings | {"exact.type": f"{CONVERTER_CLASS}OfAnotherVersion"})
         with pytest.raises(MetlError, match="metl fetch debezium converter --to"):
-            # The old task runs on for a moment.
+            # The old task keeps running for some time.
             for _ in range(60):
                 time.sleep(0.5)
                 connectors.require_alive(prefix, connectors.status(connect, prefix))

@@ -1,4 +1,4 @@
-"""A connector killed in each way is seen in `metl status` within 10 s with the way out, and that way leads out."""
+"""`metl status` reports each failure of a connector within 10 s, with a way out that works."""
 
 import json
 import re
@@ -40,29 +40,29 @@ def crm(stack: Stack) -> Iterator[Stack]:
     watching = stack.start("sync", "--watch")
     yield stack
     watching.send_signal(signal.SIGTERM)
-    said = "".join(watching.communicate(timeout=30))
-    # Each way once, and once that it was over.
-    assert len(re.findall(r"^Connector crm: .* is gone", said, re.M)) == 2, said
-    assert said.count("Connector crm is well again.") >= 2, said
+    output = "".join(watching.communicate(timeout=30))
+    # Each failure is reported once, and each recovery.
+    assert len(re.findall(r"^Connector crm: .* is gone", output, re.M)) == 2, output
+    assert output.count("Connector crm is well again.") >= 2, output
 
 
-def seen(stack: Stack) -> dict[str, Any]:
-    """What `metl status` says of the connector as soon as it is wrong."""
+def await_problem(stack: Stack) -> dict[str, Any]:
+    """The connector in `metl status` once it has a problem."""
     began = time.monotonic()
     while time.monotonic() < began + WITHIN:
         process = stack.start("status", "--json")
         out, _ = process.communicate(timeout=30)
-        [found] = [each for each in json.loads(out)["connectors"] if each["connector"] == "crm"]
-        if found["problem"]:
+        [connector] = [each for each in json.loads(out)["connectors"] if each["connector"] == "crm"]
+        if connector["problem"]:
             assert process.returncode == 1
             rows = stack.ask("select problem, way_out from metl.connectors where connector = 'crm'")
-            assert rows == [(found["problem"], found["way_out"])]
-            return dict(found)
-    raise AssertionError(f"Nothing was seen in {WITHIN} s.")
+            assert rows == [(connector["problem"], connector["way_out"])]
+            return dict(connector)
+    raise AssertionError(f"No problem was reported within {WITHIN} s.")
 
 
-def await_well(stack: Stack, mail: str) -> None:
-    """Changes come again."""
+def await_recovery(stack: Stack, mail: str) -> None:
+    """Until changes arrive and `metl status` reports no problem."""
     stack.execute("crm", f"update person set mail = '{mail}' where id = 1", user=ADMIN)
     end = time.monotonic() + 40
     while not any(f'"mail":"{mail}"'.encode() in (each.value() or b"") for each in all_messages(stack)):
@@ -70,7 +70,7 @@ def await_well(stack: Stack, mail: str) -> None:
         time.sleep(0.5)
     while stack.start("status").wait(30) != 0:
         assert time.monotonic() < end
-    # For `metl sync --watch` to see it, too.
+    # Until the monitor of `metl sync --watch` has checked again, too.
     time.sleep(4)
 
 
@@ -91,34 +91,34 @@ def test_slot_dropped(crm: Stack) -> None:
                 connection.execute("select pg_drop_replication_slot('metl_crm')")
             except psycopg.errors.ObjectInUse:
                 continue
-    found = seen(crm)
-    assert "slot metl_crm is gone" in found["problem"] and "restart crm --anew" in found["way_out"]
+    connector = await_problem(crm)
+    assert "slot metl_crm is gone" in connector["problem"] and "restart crm --anew" in connector["way_out"]
     time.sleep(7)
     crm("capture", "restart", "crm", "--anew", "--why", "a test", "--yes")
-    await_well(crm, "after slot")
+    await_recovery(crm, "after slot")
 
 
 def test_publication_dropped(crm: Stack) -> None:
     crm.execute("crm", "drop publication metl_crm", "update person set mail = 'lost' where id = 2", user=ADMIN)
-    found = seen(crm)
-    assert "Publication metl_crm is gone" in found["problem"] and "--anew" in found["way_out"]
+    connector = await_problem(crm)
+    assert "Publication metl_crm is gone" in connector["problem"] and "--anew" in connector["way_out"]
     time.sleep(7)
     assert "public.person: 2 rows" in crm("capture", "restart", "crm", "--anew", "--why", "a test", "--yes")
-    await_well(crm, "after publication")
+    await_recovery(crm, "after publication")
 
 
-def test_table_dropped_and_made_anew(crm: Stack) -> None:
+def test_table_dropped_and_created_again(crm: Stack) -> None:
     crm.execute(
         "crm",
         "set role crm; drop table person; create table person (id int primary key, mail text)",
-        "insert into person values (1, 'anew')",
+        "insert into person values (1, 'recreated')",
         user=ADMIN,
     )
-    found = seen(crm)
-    assert "public.person are not published" in found["problem"]
-    assert "metl capture add crm public.person" in found["way_out"]
+    connector = await_problem(crm)
+    assert "public.person are not published" in connector["problem"]
+    assert "metl capture add crm public.person" in connector["way_out"]
     assert "public.person: 1 rows" in crm("capture", "add", "crm", "public.person")
-    await_well(crm, "after table")
+    await_recovery(crm, "after table")
 
 
 def test_task_failed(crm: Stack) -> None:
@@ -128,34 +128,34 @@ def test_task_failed(crm: Stack) -> None:
     wrong = dict.fromkeys(addresses, "http://127.0.0.1:9/apis/registry/v2")
     connectors.put(connect, "crm", right | wrong)
     time.sleep(3)
-    crm.execute("crm", "update person set mail = 'unheard' where id = 1", user=ADMIN)
+    crm.execute("crm", "update person set mail = 'unpublished' where id = 1", user=ADMIN)
     end = time.monotonic() + 60
     while connectors.failure_cause(connectors.status(connect, "crm")) is None and time.monotonic() < end:
         time.sleep(0.2)
-    found = seen(crm)
-    assert found["status"] == "failed" and found["tasks"][0]["error"] and "restart crm" in found["way_out"]
-    assert "Tolerance exceeded" not in found["problem"]
+    connector = await_problem(crm)
+    assert connector["status"] == "failed" and connector["tasks"][0]["error"] and "restart crm" in connector["way_out"]
+    assert "Tolerance exceeded" not in connector["problem"]
     connectors.put(connect, "crm", right)
     crm("capture", "restart", "crm")
-    await_well(crm, "after task")
+    await_recovery(crm, "after task")
 
 
 def test_password_changed(crm: Stack) -> None:
     crm.execute("postgres", "alter role crm password 'two'", user=ADMIN)
-    found = seen(crm)
-    assert "crm cannot log in to database crm" in found["problem"] and "password" in found["problem"]
-    assert "database.password" in found["way_out"]
+    connector = await_problem(crm)
+    assert "crm cannot log in to database crm" in connector["problem"] and "password" in connector["problem"]
+    assert "database.password" in connector["way_out"]
     passwords = crm.home / "connect" / "passwords.properties"
     passwords.write_text(passwords.read_text().replace("crm=one", "crm=two"))
     crm("capture", "restart", "crm")
-    await_well(crm, "after password")
+    await_recovery(crm, "after password")
 
 
 def test_worker_killed(crm: Stack) -> None:
     process = Connect(Home(crm.home)).daemon.process()
     assert process is not None
     process.kill()
-    found = seen(crm)
-    assert found["status"] == "unreachable" and "metl up connect" in found["way_out"]
+    connector = await_problem(crm)
+    assert connector["status"] == "unreachable" and "metl up connect" in connector["way_out"]
     crm("up", "connect")
-    await_well(crm, "after worker")
+    await_recovery(crm, "after worker")

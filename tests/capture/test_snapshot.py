@@ -1,4 +1,4 @@
-"""Debezium reads the rows of a table once more when it is asked to."""
+"""`metl snapshot` makes Debezium read a table again."""
 
 import json
 import os
@@ -27,8 +27,8 @@ class Shop:
     environment: dict[str, str]
 
     def snapshot(self, *words: str) -> subprocess.CompletedProcess[str]:
-        given = [*METL, "snapshot", *words, "--why", "a test"]
-        return subprocess.run(given, env=self.environment, text=True, capture_output=True, timeout=120)
+        command = [*METL, "snapshot", *words, "--why", "a test"]
+        return subprocess.run(command, env=self.environment, text=True, capture_output=True, timeout=120)
 
 
 @pytest.fixture
@@ -38,20 +38,20 @@ def shop(parts: Source, connect: str, registry: str, kafka: str, database: str) 
         connection.execute("create table customer (id int primary key, name text)")
         connection.execute("insert into customer select n, 'name ' || n from generate_series(1, 3) as n")
         connection.execute("analyze customer")
-    given = {"METL_DSN": database, "METL_SOURCE_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
+    variables = {"METL_DSN": database, "METL_SOURCE_DSN": database, "METL_KAFKA": kafka, "METL_CONNECT": connect}
     with capturing(parts, database, prefix, ["public.customer"]) as settings:
         assert not accepts_signals(settings)
-        yield Shop(database, prefix, os.environ | given)
+        yield Shop(database, prefix, os.environ | variables)
 
 
-def test_all_rows_come_once_more(shop: Shop, kafka: str) -> None:
+def test_all_rows_are_read_again(shop: Shop, kafka: str) -> None:
     topic = f"{shop.connector}.public.customer"
     assert len(topics.read(kafka, topic, 3)) == 3
-    deaf = shop.snapshot(shop.connector, "public.customer", "--yes")
-    assert deaf.returncode == 2 and "hears no signals. --enable sets what it needs" in deaf.stderr
-    asked = shop.snapshot(shop.connector, "public.customer", "--enable")
-    assert asked.returncode == 2 and "Add --yes" in asked.stderr
-    assert asked.stdout.split() == [
+    refused = shop.snapshot(shop.connector, "public.customer", "--yes")
+    assert refused.returncode == 2 and "hears no signals. --enable sets what it needs" in refused.stderr
+    preview = shop.snapshot(shop.connector, "public.customer", "--enable")
+    assert preview.returncode == 2 and "Add --yes" in preview.stderr
+    assert preview.stdout.split() == [
         *("table", "rows,", "about", "read"),
         *("public.customer", "3", "in", "pages,", "beside", "changes"),
     ]
@@ -69,7 +69,7 @@ def test_all_rows_come_once_more(shop: Shop, kafka: str) -> None:
     assert outcome["signal"] == json.loads(done.stdout)["signal"]
 
 
-def test_what_cannot_be_asked_for(shop: Shop) -> None:
+def test_invalid_requests_are_refused(shop: Shop) -> None:
     for words, sentence in (
         ([f"{shop.connector}x", "public.customer"], f"Did you mean {shop.connector!r}?"),
         ([shop.connector, "public.custmer"], "Did you mean 'public.customer'?"),

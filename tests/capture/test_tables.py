@@ -1,4 +1,4 @@
-"""metl capture: tables are added and removed, checked before, and what a connector had stays."""
+"""`metl capture` checks, adds and removes tables without other changes to a connector."""
 
 import json
 from typing import Any
@@ -16,16 +16,16 @@ pytestmark = pytest.mark.timeout(300)
 
 
 def messages(stack: Stack, table: str, count: int) -> list[dict[str, Any]]:
-    found = topics.read(Kafka(Home(stack.home)).address, f"shop.public.{table}", count)
-    return [json.loads(message.value() or b"{}")["payload"] for message in found]
+    records = topics.read(Kafka(Home(stack.home)).address, f"shop.public.{table}", count)
+    return [json.loads(message.value() or b"{}")["payload"] for message in records]
 
 
 def test_nothing_is_changed_if_anything_is_refused(stack: Stack) -> None:
     names = ["customer", "payment_2020", "heap", "everybody", "custmer", "product"]
     refused = stack("capture", "add", "shop", *(f"public.{name}" for name in names), code=2)
     assert "Nothing was changed" in refused
-    found = json.loads(stack("capture", "check", "shop", *(f"public.{name}" for name in names), "--json", code=1))
-    by_table = {each["about"]: (each["verdict"], f"{each['finding']} {each['way_out']}") for each in found}
+    findings = json.loads(stack("capture", "check", "shop", *(f"public.{name}" for name in names), "--json", code=1))
+    by_table = {each["about"]: (each["verdict"], f"{each['finding']} {each['way_out']}") for each in findings}
     assert by_table["public.customer"][0] == by_table["public.product"][0] == "note"
     for name, words in {
         "payment_2020": "capture public.payment",
@@ -38,7 +38,7 @@ def test_nothing_is_changed_if_anything_is_refused(stack: Stack) -> None:
     assert "shop" not in {each["connector"] for each in json.loads(stack("capture", "list", "--json"))}
 
 
-def test_a_table_is_added_with_its_rows_and_what_was_there_stays(stack: Stack) -> None:
+def test_a_table_is_added_with_its_rows_and_other_settings_stay(stack: Stack) -> None:
     assert "public.customer: 30 rows" in stack("capture", "add", "shop", "public.customer")
     connect = Connect(Home(stack.home)).address
     connectors.create(connect, "shop", connectors.require_config(connect, "shop") | {"tombstones.on.delete": "false"})
@@ -48,11 +48,11 @@ def test_a_table_is_added_with_its_rows_and_what_was_there_stays(stack: Stack) -
     )
     assert 'it lacks interval.handling.mode"' in stack("capture", "check", "shop", "public.customer", "--json")
 
-    # One by pages; two in one go, since Debezium cannot page by this key, nor name that table in a signal.
+    # One incremental snapshot; two blocking: Debezium cannot page by this key, nor parse that name in a signal.
     names = ["public.product", "public.payment", "public.Odd, Näme"]
-    said = stack("capture", "add", "shop", *names, "--yes")
+    output = stack("capture", "add", "shop", *names, "--yes")
 
-    assert "public.payment: 5,000 rows" in said and "public.product: 2 rows" in said
+    assert "public.payment: 5,000 rows" in output and "public.product: 2 rows" in output
     shown = json.loads(stack("capture", "show", "shop", "--json"))
     assert set(shown["tables"]) == {"public.customer", *names} and shown["problem"] is None
     assert shown["settings"]["tombstones.on.delete"] == "false"
@@ -70,16 +70,16 @@ def test_a_table_is_added_with_its_rows_and_what_was_there_stays(stack: Stack) -
     assert messages(stack, "customer", 31)[-1]["op"] == "u"
 
 
-def test_a_snapshot_takes_the_way_that_the_key_allows(stack: Stack) -> None:
+def test_the_key_decides_the_kind_of_snapshot(stack: Stack) -> None:
     done = stack("snapshot", "shop", "public.payment", "public.customer", "--why", "a test", "--yes", "--json")
-    told = json.loads(done[done.index("{") :])
-    assert told["tables"] == {"public.payment": 5001, "public.customer": 30} == told["rows"]
-    assert told["kinds"] == {"public.payment": "BLOCKING", "public.customer": "INCREMENTAL"}
+    outcome = json.loads(done[done.index("{") :])
+    assert outcome["tables"] == {"public.payment": 5001, "public.customer": 30} == outcome["rows"]
+    assert outcome["kinds"] == {"public.payment": "BLOCKING", "public.customer": "INCREMENTAL"}
     assert len(messages(stack, "payment", 10_002)) == 10_002
 
 
-def test_no_columns_are_mixed_up(stack: Stack) -> None:
-    """After a blocking snapshot, Debezium would take what comes after a generated column for the column before."""
+def test_blocking_snapshots_misalign_no_columns(stack: Stack) -> None:
+    """After a blocking snapshot, Debezium would shift values after a generated column to the column before."""
     stack("capture", "add", "shop", "public.tally")
     snapshot = ("snapshot", "shop", "public.payment", "--why", "a test", "--yes")
     for words in (snapshot, ("capture", "add", "shop", "public.Odd; Näme")):
@@ -88,14 +88,14 @@ def test_no_columns_are_mixed_up(stack: Stack) -> None:
     stack("snapshot", "shop", "public.tally", "--why", "a test", "--yes")
     stack.execute("shop", "update tally set other = 'c'")
     assert messages(stack, "tally", 3)[-1]["after"] == {"id": 1, "note": "a", "other": "c"}
-    # It is no generated column any more, but the connector still leaves it out: that is told.
+    # It is no generated column any more, but the connector still leaves it out: the check reports that.
     stack.execute("shop", "alter table tally alter twice drop expression")
     assert "leaves out twice" in stack("capture", "check", "shop", "public.tally")
     stack("capture", "remove", "shop", "public.tally", "--why", "a test", "--yes")
 
 
-def test_names_that_would_be_one(stack: Stack) -> None:
-    """To Kafka in topics, to PostgreSQL in slots."""
+def test_names_that_collide(stack: Stack) -> None:
+    """As topics in Kafka or as slots in PostgreSQL."""
     assert "shop.public.Odd__N_me" in stack("capture", "check", "shop", "public.Odd; Näme", code=1)
     shop = stack.dsn("shop")
     assert "metl_shop is another connector's" in stack("capture", "add", "SHOP", "public.tally", "--dsn", shop, code=2)
@@ -104,7 +104,7 @@ def test_names_that_would_be_one(stack: Stack) -> None:
     assert "Customer" not in stack("status")
 
 
-def test_what_is_wrong_with_a_password(stack: Stack) -> None:
+def test_wrong_passwords_are_refused(stack: Stack) -> None:
     shop = stack.dsn("shop")
     words = ("capture", "add", "other", "public.tally", "--dsn", shop, "--password")
     assert "and not the password" in stack(*words, "secret", code=2)
@@ -113,8 +113,8 @@ def test_what_is_wrong_with_a_password(stack: Stack) -> None:
 
 
 def test_a_removed_table_leaves_the_others_alone(stack: Stack) -> None:
-    asked = stack("capture", "remove", "shop", "public.product", "--why", "a test", code=2)
-    assert "will never come" in asked and "stay as they are" in asked and "Add --yes" in asked
+    preview = stack("capture", "remove", "shop", "public.product", "--why", "a test", code=2)
+    assert "will never come" in preview and "stay as they are" in preview and "Add --yes" in preview
     stack("capture", "remove", "shop", "public.product", "--why", "a test", "--yes")
     stack.execute("shop", "update customer set name = 'y' where id = 2", "update product set price = 8 where id = 1")
     assert messages(stack, "customer", 62)[-1]["after"]["name"] == "y"
@@ -127,8 +127,8 @@ def test_a_removed_table_leaves_the_others_alone(stack: Stack) -> None:
     )
 
 
-def test_an_old_publication_is_mended(stack: Stack) -> None:
-    """As Debezium makes them: changes of partitions come under their own names, which no connector reads."""
+def test_a_publication_without_via_root_is_repaired(stack: Stack) -> None:
+    """As Debezium creates them: partitions publish under their own names, which no connector includes."""
     stack.execute("shop", "alter publication metl_shop set (publish_via_partition_root = false)")
     assert "public.payment are not published" in stack("status", code=1)
     assert "publishes changes of partitions" in stack("capture", "add", "shop", "public.payment", "--yes")

@@ -1,4 +1,4 @@
-"""METL's commands within the tests' own process: those that are over soon need no other."""
+"""Runs METL's commands in the tests' own process: short ones need no other."""
 
 import subprocess
 

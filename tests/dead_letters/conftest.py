@@ -1,4 +1,4 @@
-"""A database, a broker and the Spark of the tests, as for the live mapper."""
+"""The database, broker and Spark session of the live mapper's tests."""
 
 from tests.live.conftest import place, session
 

@@ -1,4 +1,4 @@
-"""What comes into the database of odd letters, and what resets do to odd checkpoints; no mapper is needed for it."""
+"""Collecting unusual dead letters, and resets of unusual checkpoints; neither needs a mapper."""
 
 import json
 import threading
@@ -21,7 +21,7 @@ NOISE = bytes(range(256)) * 100
 
 @pytest.fixture
 def place(database: str, kafka: str, tmp_path: Path) -> Iterator[Place]:
-    """With a database that is empty but for METL."""
+    """With a fresh installation of METL."""
     yield Place(database, database, kafka, tmp_path)
 
 
@@ -36,13 +36,13 @@ def send(place: Place, topic: str, value: bytes | None, offset: int | None, repl
 
 
 def collect(place: Place, topic: str) -> tuple[dict[str, int], list[str]]:
-    said: list[str] = []
+    messages: list[str] = []
     settings = {"bootstrap.servers": place.kafka, "log_level": 0}
     collector = Collector(
-        place.dsn, settings, job="collect", topic=topic, replays="none", max_replays=5, report=said.append
+        place.dsn, settings, job="collect", topic=topic, replays="none", max_replays=5, report=messages.append
     )
     collector.run(watch=False, stop=threading.Event())
-    return collector.counts, said
+    return collector.counts, messages
 
 
 def letters(place: Place) -> list[tuple[Any, ...]]:
@@ -58,31 +58,31 @@ def letters(place: Place) -> list[tuple[Any, ...]]:
     [("__connect.errors.partition", "4294967296"), ("__connect.errors.offset", "9" * 19),
      ("__metl.timestamp", "9" * 18), ("__metl.replay.count", "9" * 18), ("__metl.state", "-")],
 )  # fmt: skip
-def test_a_number_that_is_too_large_holds_nobody_up(place: Place, name: str, number: str) -> None:
-    """Headers are what anybody says who may write to the topic."""
+def test_a_number_out_of_range_counts_as_missing(place: Place, name: str, number: str) -> None:
+    """Any producer to the topic can set these headers."""
     letter = {"partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "headers": [], "said": {name: number}}
     with psycopg.connect(place.dsn) as connection:
         query = "select partition, message_offset, message_at, replays, state from metl._parse_dead_letters('dead', %s)"
-        found = connection.execute(query, [json.dumps([letter])]).fetchall()
-    assert found == [(0, 7, None, 0, None)]
+        rows = connection.execute(query, [json.dumps([letter])]).fetchall()
+    assert rows == [(0, 7, None, 0, None)]
 
 
-def test_odd_letters_are_kept_to_the_byte(place: Place) -> None:
+def test_unusual_letters_are_stored_unchanged(place: Place) -> None:
     topic = place.topic("dead", 1)
     for value, offset in ((NOISE, 1), (None, 2), (b"", 3), (b"a", None)):
         send(place, topic, value, offset)
 
     assert collect(place, topic) == ({"came": 4, "new": 4, "sent": 0}, [])
 
-    # What does not say where it is from is from here.
-    kept = [("shop", 1, len(NOISE)), ("shop", 2, None), ("shop", 3, 0), (topic, 3, 1)]
-    assert [(letter[0], letter[1], letter[5]) for letter in letters(place)] == kept
+    # Without error headers, a letter's own position counts.
+    stored = [("shop", 1, len(NOISE)), ("shop", 2, None), ("shop", 3, 0), (topic, 3, 1)]
+    assert [(letter[0], letter[1], letter[5]) for letter in letters(place)] == stored
     with psycopg.connect(place.dsn) as connection:
         [(value, headers)] = connection.execute("select value, headers from metl.letter_payload(1)").fetchall()
     assert (value, headers) == (NOISE, [["own", "/w=="]])
 
 
-def test_the_same_message_is_the_same_letter_and_another_one_is_not(place: Place) -> None:
+def test_a_letter_is_identified_by_position_and_bytes(place: Place) -> None:
     topic = place.topic("dead", 1)
     send(place, topic, b"a", 1)
     send(place, topic, b"a", 1)
@@ -96,7 +96,7 @@ def test_the_same_message_is_the_same_letter_and_another_one_is_not(place: Place
     assert [letter[3:] for letter in letters(place)] == [(2, 3, 1), (0, 1, 1)]
 
 
-def test_letters_that_were_gone_before_they_were_collected(place: Place) -> None:
+def test_expired_letters_are_reported(place: Place) -> None:
     topic = place.topic("dead", 1)
     send(place, topic, b"a", 1)
     collect(place, topic)
@@ -106,33 +106,33 @@ def test_letters_that_were_gone_before_they_were_collected(place: Place) -> None
     [done] = admin.delete_records([TopicPartition(topic, 0, 3)]).values()
     done.result(30)
 
-    counts, [said] = collect(place, topic)
+    counts, [message] = collect(place, topic)
 
     assert counts["new"] == 1 and [letter[1] for letter in letters(place)] == [1, 4]
-    assert "2 letters of" in said and "it begins at 3 now, and 1 was next" in said
+    assert "2 dead letters of" in message and "it begins at 3 now, and 1 was next" in message
 
 
 def checkpoint(place: Place, name: str, offsets: dict[str, dict[str, int]], folder: str | None = None) -> Path:
-    """As Spark leaves it, of a job that does not run."""
-    made = place.folder / name
+    """A checkpoint as Spark writes it, of a job that does not run."""
+    path = place.folder / name
     for kind, text in (("offsets", "v1\n{}\n" + json.dumps(offsets)), ("commits", 'v1\n{"nextBatchWatermarkMs":0}')):
-        (made / kind).mkdir(parents=True)
+        (path / kind).mkdir(parents=True)
         if offsets:
-            (made / kind / "0").write_text(text)
+            (path / kind / "0").write_text(text)
     with psycopg.connect(place.dsn) as connection:
-        connection.execute("select metl.start_job(%s, %s, gen_random_uuid())", [name, folder or str(made)])
-    return made
+        connection.execute("select metl.start_job(%s, %s, gen_random_uuid())", [name, folder or str(path)])
+    return path
 
 
-def test_a_topic_that_kafka_has_forgotten_is_left_out(place: Place) -> None:
-    topic = place.topic("there", 1)
-    made = checkpoint(place, "map", {topic: {"0": 0}, "forgotten": {"0": 7}})
+def test_a_deleted_topic_is_dropped_from_the_checkpoint(place: Place) -> None:
+    topic = place.topic("existing", 1)
+    path = checkpoint(place, "map", {topic: {"0": 0}, "deleted": {"0": 7}})
 
     done = run(place, "offsets", "reset", "map", "--to", "earliest", "--why", "it was deleted", "--yes")
 
     assert done.returncode == 0, done.stderr
-    assert "Not there any more, and left out from now on: forgotten, partition 0." in done.stderr
-    assert Checkpoint(str(made)).read() == {topic: {0: 0}}
+    assert "Not there any more, and left out from now on: deleted, partition 0." in done.stderr
+    assert Checkpoint(str(path)).read() == {topic: {0: 0}}
 
 
 def test_checkpoints_that_cannot_be_reset(place: Place) -> None:

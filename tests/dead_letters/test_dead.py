@@ -1,4 +1,4 @@
-"""Dead letters are collected once, sent again where they were, and by themselves when a state knows them."""
+"""Dead letters are collected once and replayed at their positions, automatically when a state knows their version."""
 
 import json
 import signal
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(600)
 
 ATTRIBUTES = [{"name": "id", "type": "int32"}, {"name": "name", "type": "string"}]
 OTHERS = [("a", b"1"), ("__connect.errors.topic", b"elsewhere"), ("a", b"2"), ("none", None)]
-# An hour ago: Kafka throws away what is older than a week.
+# An hour ago: Kafka deletes messages older than a week.
 EVENT_AT = int(time.time() * 1000) - 3_600_000
 
 
@@ -40,22 +40,22 @@ class Story:
     place: Place
     shop: str
     events: str
-    #: What the commands said, by what they were.
-    said: dict[str, Any] = field(default_factory=dict)
+    #: JSON output of commands, by a name for each.
+    output: dict[str, Any] = field(default_factory=dict)
     done: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
 
     def letters(self) -> dict[str, dict[str, Any]]:
-        """By the position that they are from."""
-        found = self.place.rows("select * from metl.dead_letters")
-        return {f"{letter['topic'].split('.')[-1]} {letter['message_offset']}": letter for letter in found}
+        """By position of the failed message."""
+        rows = self.place.rows("select * from metl.dead_letters")
+        return {f"{letter['topic'].split('.')[-1]} {letter['message_offset']}": letter for letter in rows}
 
     def command(self, name: str, *words: str, **changes: str) -> None:
-        # Collecting takes signals, and so a process of its own.
+        # Collecting handles signals, which needs a process of its own.
         start = run_apart if "collect" in words else run
         done = start(self.place, "dead", *words, **changes)  # type: ignore[arg-type]
         self.done[name] = done
         if "--json" in words and done.returncode == 0:
-            self.said[name] = json.loads(done.stdout)
+            self.output[name] = json.loads(done.stdout)
 
     def topics(self) -> tuple[str, ...]:
         return ("--dead-letters", self.place.dead, "--replays", self.place.replays)
@@ -69,26 +69,26 @@ def send(place: Place, topic: str, value: bytes | None, headers: Any = None, tim
 
 @pytest.fixture(scope="module")
 def story(place: Place, session: SparkSession) -> Iterator[Story]:
-    told = Story(place, place.topic("shop", 1), place.topic("events", 1))
-    lay_out(told)
+    story = Story(place, place.topic("shop", 1), place.topic("events", 1))
+    set_up(story)
     for value in (row(1, id=1, name="known"), row(2, id=2, name="unknown"), b"malformed"):
-        send(place, told.shop, value)
-    send(place, told.shop, row(2, id=3, name="with headers"), OTHERS)
-    send(place, told.events, json.dumps({"schemaId": 2, "payload": {"id": 4}}).encode(), timestamp=EVENT_AT)
+        send(place, story.shop, value)
+    send(place, story.shop, row(2, id=3, name="with headers"), OTHERS)
+    send(place, story.events, json.dumps({"schemaId": 2, "payload": {"id": 4}}).encode(), timestamp=EVENT_AT)
     pattern = rf"{place.name}\..*"
     run_mapper(session, place, pattern, job="map")
-    look_at(told)
+    run_commands(story)
 
-    malformed = str(told.letters()["shop 2"]["letter"])
-    told.command("not agreed", "replay", malformed, "--why", "a test", "--replays", place.replays)
+    malformed = str(story.letters()["shop 2"]["letter"])
+    story.command("not agreed", "replay", malformed, "--why", "a test", "--replays", place.replays)
     words = ("replay", malformed, "--why", "a test", "--replays", place.replays, "--yes", "--json")
-    told.command("replay", *words)
-    # One of a topic that this mapper does not read.
+    story.command("replay", *words)
+    # A letter of a topic that this mapper does not subscribe to.
     other = [("__connect.errors.topic", b"other"), ("__connect.errors.partition", b"0")]
     send(place, place.replays, b"theirs", [*other, ("__connect.errors.offset", b"0")])
-    place.call("add_schema_version", told.shop, 2, ATTRIBUTES, {"global_id": 2})
+    place.call("add_schema_version", story.shop, 2, ATTRIBUTES, {"global_id": 2})
     watch = subprocess.Popen(
-        [*METL, "dead", "collect", "--watch", "--json", *told.topics()],
+        [*METL, "dead", "collect", "--watch", "--json", *story.topics()],
         env=environment(place),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -96,70 +96,70 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     )
     try:
         place.await_true(lambda: bool(place.job("collect").get("running")), "a collector that runs")
-        told.command("second", "collect", *told.topics())
-        # It stops when it has seen the malformed one and the three that are sent by themselves.
+        story.command("second", "collect", *story.topics())
+        # It stops after the malformed one and the three that are replayed automatically.
         run_mapper(session, place, pattern, job="map", trigger="real-time", until=4, starts=3)
-        place.await_true(lambda: told.letters()["shop 2"]["times"] == 2, "the letter that fails again", 60)
+        place.await_true(lambda: story.letters()["shop 2"]["times"] == 2, "the letter that fails again", 60)
         watch.send_signal(signal.SIGTERM)
         out, err = watch.communicate(timeout=30)
-        told.done["watch"] = subprocess.CompletedProcess([], watch.returncode, out, err)
+        story.done["watch"] = subprocess.CompletedProcess([], watch.returncode, out, err)
     finally:
         watch.kill()
-    told.command(
+    story.command(
         "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--most", "1", "--yes"
     )
-    yield told
+    yield story
 
 
-def lay_out(told: Story) -> None:
-    place = told.place
-    place.call("add_schema_version", told.shop, 1, ATTRIBUTES, {"global_id": 1})
+def set_up(story: Story) -> None:
+    place = story.place
+    place.call("add_schema_version", story.shop, 1, ATTRIBUTES, {"global_id": 1})
     place.call("add_entity_version", "person", 1, [{"name": "number", "type": "int32"}])
-    place.call("set_block", told.shop, 1, "person", 1, {"number": "id"})
-    place.call("set_topic", told.events, "ext_json", "flat", told.shop)
+    place.call("set_block", story.shop, 1, "person", 1, {"number": "id"})
+    place.call("set_topic", story.events, "ext_json", "flat", story.shop)
     place.build_marts()
 
 
-def look_at(told: Story) -> None:
-    place = told.place
-    told.command("first", "collect", *told.topics(), "--json")
-    told.command("again", "collect", *told.topics(), "--json")
-    told.command("counts", "--json")
-    told.command("unknown", "list", "--reason", "unknown_version", "--topic", f"{place.name}.s*", "--json")
+def run_commands(story: Story) -> None:
+    place = story.place
+    story.command("first", "collect", *story.topics(), "--json")
+    story.command("again", "collect", *story.topics(), "--json")
+    story.command("counts", "--json")
+    story.command("unknown", "list", "--reason", "unknown_version", "--topic", f"{place.name}.s*", "--json")
     with job_role(place.dsn, "metl_steward") as steward, job_role(place.dsn, "metl_reader") as reader:
-        letter = str(told.letters()["shop 3"]["letter"])
-        told.command("steward", "show", letter, "--json", METL_DSN=steward)
-        told.command("reader", "show", letter, METL_DSN=reader)
-        told.command("forbidden", "replay", letter, "--why", "a test", "--yes", METL_DSN=reader)
-        told.command("no collector", "collect", METL_JOB_DSN=reader)
+        letter = str(story.letters()["shop 3"]["letter"])
+        story.command("steward", "show", letter, "--json", METL_DSN=steward)
+        story.command("reader", "show", letter, METL_DSN=reader)
+        story.command("forbidden", "replay", letter, "--why", "a test", "--yes", METL_DSN=reader)
+        story.command("no collector", "collect", METL_JOB_DSN=reader)
 
 
 def records(story: Story) -> dict[str, list[Record]]:
-    """What came out, by the position of what came in."""
-    found: dict[str, list[Record]] = defaultdict(list)
+    """Output records by position of the input message."""
+    by_position: dict[str, list[Record]] = defaultdict(list)
     for record in sorted(story.place.sent(), key=lambda record: not record.is_dead):
-        said = {name: value.decode() for name, value in record.headers}
+        headers = {name: value.decode() for name, value in record.headers}
         prefix = "__connect.errors." if record.is_dead else "metl."
-        found[f"{said[f'{prefix}topic'].split('.')[-1]} {said[f'{prefix}offset']}"].append(record)
-    return found
+        by_position[f"{headers[f'{prefix}topic'].split('.')[-1]} {headers[f'{prefix}offset']}"].append(record)
+    return by_position
 
 
 def test_each_letter_is_collected_once(story: Story) -> None:
-    assert story.said["first"] == {"came": 4, "new": 4, "sent": 0}
-    assert story.said["again"] == {"came": 0, "new": 0, "sent": 0}
+    assert story.output["first"] == {"came": 4, "new": 4, "sent": 0}
+    assert story.output["again"] == {"came": 0, "new": 0, "sent": 0}
     assert set(story.letters()) == {"shop 1", "shop 2", "shop 3", "events 0"}
 
 
-def test_they_are_counted_and_found(story: Story) -> None:
-    assert sum(count["letters"] for count in story.said["counts"]) == 4
-    assert {(letter["reason"], letter["ref"]) for letter in story.said["unknown"]} == {
+def test_letters_are_counted_and_filtered(story: Story) -> None:
+    assert sum(count["letters"] for count in story.output["counts"]) == 4
+    assert {(letter["reason"], letter["ref"]) for letter in story.output["unknown"]} == {
         ("unknown_version", "global_id 2")
     }
-    assert len(story.said["unknown"]) == 2
+    assert len(story.output["unknown"]) == 2
 
 
-def test_what_a_letter_says_is_for_stewards(story: Story) -> None:
-    shown = story.said["steward"]
+def test_payloads_are_for_stewards(story: Story) -> None:
+    shown = story.output["steward"]
     assert json.loads(shown["value"]) == json.loads(row(2, id=3, name="with headers"))
     assert shown["headers"] == [[name, value.decode() if value else None] for name, value in OTHERS]
     assert "with headers" not in story.done["reader"].stdout
@@ -168,13 +168,13 @@ def test_what_a_letter_says_is_for_stewards(story: Story) -> None:
     assert "Make it a member of metl_job" in story.done["no collector"].stderr
 
 
-def test_nothing_is_sent_that_nobody_agreed_to(story: Story) -> None:
+def test_a_replay_needs_confirmation(story: Story) -> None:
     done = story.done["not agreed"]
     assert done.returncode == 2 and "Add --yes to do it" in done.stderr and "malformed" in done.stdout
 
 
-def test_what_is_sent_by_hand_is_recorded(story: Story) -> None:
-    assert story.said["replay"]["sent"] == 1
+def test_a_manual_replay_is_recorded(story: Story) -> None:
+    assert story.output["replay"]["sent"] == 1
     [operation] = story.place.rows("select * from metl.operations where why = 'a test'")
     assert (operation["kind"], operation["outcome"]) == ("replay", {"letters": 1})
 
@@ -189,19 +189,19 @@ def test_a_letter_that_fails_again_is_the_same_letter(story: Story) -> None:
 
 
 @pytest.mark.parametrize("position", ["shop 1", "shop 3", "events 0"])
-def test_a_letter_that_has_become_known_is_mapped_where_it_was(story: Story, position: str) -> None:
+def test_a_letter_of_a_known_version_is_mapped_at_its_position(story: Story, position: str) -> None:
     dead, mapped = records(story)[position]
     assert dead.is_dead and not mapped.is_dead
     assert mapped.header("metl.version") == "2" and mapped.state > dead.state
     assert story.letters()[position]["status"] == "sent"
 
 
-def test_the_time_of_an_event_stays(story: Story) -> None:
+def test_the_timestamp_of_an_event_is_preserved(story: Story) -> None:
     _, mapped = records(story)["events 0"]
     assert mapped.said["ts_ms"] == EVENT_AT and mapped.said["after"] == {"number": 4}
 
 
-def test_headers_stay_as_they_were(story: Story) -> None:
+def test_headers_are_preserved(story: Story) -> None:
     dead = records(story)["shop 3"][0]
     assert [(name, value or None) for name, value in dead.headers[: len(OTHERS)]] == OTHERS
     [replayed] = [
@@ -210,15 +210,17 @@ def test_headers_stay_as_they_were(story: Story) -> None:
     assert [(name, value or None) for name, value in replayed.headers[: len(OTHERS)]] == OTHERS
 
 
-def test_letters_of_other_topics_are_left_to_other_mappers(story: Story) -> None:
+def test_mappers_ignore_replays_of_other_topics(story: Story) -> None:
     assert story.place.job("map")["rows_in"] == 4
     assert not [position for position in records(story) if position.startswith("other")]
 
 
-def test_what_was_sent_by_itself_is_recorded(story: Story) -> None:
-    found = story.place.rows("select about, outcome from metl.operations where why like 'State%%' order by operation")
-    assert {operation["about"]["automatic"] for operation in found} == {True}
-    assert sum(operation["outcome"]["letters"] for operation in found) == 3
+def test_automatic_replays_are_recorded(story: Story) -> None:
+    operations = story.place.rows(
+        "select about, outcome from metl.operations where why like 'State%%' order by operation"
+    )
+    assert {operation["about"]["automatic"] for operation in operations} == {True}
+    assert sum(operation["outcome"]["letters"] for operation in operations) == 3
 
 
 def test_one_collector_at_a_time(story: Story) -> None:
@@ -229,8 +231,8 @@ def test_one_collector_at_a_time(story: Story) -> None:
     assert story.place.job("collect")["status"] == "stopped"
 
 
-def test_options_choose_only_letters_that_wait(story: Story) -> None:
-    """Three were sent by themselves and mapped; one failed again and waits."""
+def test_filters_select_only_pending_letters(story: Story) -> None:
+    """Three were replayed automatically and mapped; one failed again and is pending."""
     before = {position: letter["replays"] for position, letter in story.letters().items()}
     words = ("--why", "those that wait", "--replays", story.place.replays, "--yes")
     done = run(story.place, "dead", "replay", "--reason", "unknown_version", *words)
@@ -245,31 +247,31 @@ def test_options_choose_only_letters_that_wait(story: Story) -> None:
     assert after == before | {"shop 1": before["shop 1"] + 1, "shop 2": before["shop 2"] + 1}
 
 
-def test_no_letter_is_sent_for_ever(story: Story) -> None:
+def test_replays_are_limited(story: Story) -> None:
     done = story.done["too often"]
     assert done.returncode == 2
     assert "1 of 1 already sent 1 time," in done.stderr and "--force" in done.stderr
 
 
-def test_what_is_given_up_leaves_a_trace(story: Story) -> None:
+def test_a_purged_letter_keeps_its_row(story: Story) -> None:
     letter = story.letters()["shop 2"]["letter"]
     done = run(story.place, "dead", "give-up", str(letter), "--purge", "--why", "hopeless", "--yes")
     assert done.stdout.endswith("Gave 1 letter up.\n"), done.stderr
-    kept = story.letters()["shop 2"]
-    assert (kept["status"], kept["is_purged"], kept["value_bytes"]) == ("given_up", True, None)
-    [operation] = story.place.rows("select * from metl.operations where operation = %s", kept["operation"])
+    purged = story.letters()["shop 2"]
+    assert (purged["status"], purged["is_purged"], purged["value_bytes"]) == ("given_up", True, None)
+    [operation] = story.place.rows("select * from metl.operations where operation = %s", purged["operation"])
     assert (operation["kind"], operation["why"]) == ("give_up", "hopeless")
     done = run(story.place, "dead", "replay", str(letter), "--force", "--why", "a test", "--yes")
     assert done.returncode == 2 and "No letter can be sent: 0 of 1" in done.stderr
 
 
-def test_letters_that_are_not_there(story: Story) -> None:
-    known = str(story.letters()["shop 1"]["letter"])
+def test_missing_letters(story: Story) -> None:
+    existing = str(story.letters()["shop 1"]["letter"])
     for words, sentence in (
         (["show", "999"], "There is no dead letter 999."),
         (["replay", "--why", "x", "--reason", "malfomed"], "Did you mean 'malformed'?"),
         (["replay", "--why", "x"], "Say which letters"),
-        (["replay", "--why", " ", known, "--yes"], "Nobody said why"),
+        (["replay", "--why", " ", existing, "--yes"], "Nobody said why"),
         (["list", "--since", "yesterday"], "--since 'yesterday' is no timestamp"),
     ):
         done = run(story.place, "dead", *words)

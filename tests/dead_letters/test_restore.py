@@ -1,4 +1,4 @@
-"""Whatever stands in the topic of replays, a mapper goes on."""
+"""A mapper survives any record in the replay topic."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ COLUMNS = (
     "key binary, value binary, topic string, partition int, offset bigint, timestamp timestamp, "
     "headers array<struct<key:string,value:binary>>"
 )
-WHOLE = {
+HEADERS = {
     "__connect.errors.topic": "shop.a",
     "__connect.errors.partition": "3",
     "__connect.errors.offset": "17",
@@ -28,8 +28,8 @@ WHOLE = {
 }
 
 
-def restored(session: SparkSession, said: dict[str, str]) -> Row:
-    headers = [(name, value.encode()) for name, value in said.items()]
+def restored(session: SparkSession, errors: dict[str, str]) -> Row:
+    headers = [(name, value.encode()) for name, value in errors.items()]
     rows: list[tuple[Any, ...]] = [(b"1", b"{}", REPLAYS, 0, 5, NOW, headers)]
     [row] = restore(session.createDataFrame(rows, COLUMNS), REPLAYS, r"^(?:shop\..*)$").collect()
     return row
@@ -39,31 +39,31 @@ def position(row: Row) -> tuple[str, int, int, int | None]:
     return row["topic"], row["partition"], row["offset"], row["replays"]
 
 
-def test_a_letter_stands_where_its_message_did(session: SparkSession) -> None:
-    row = restored(session, WHOLE)
+def test_a_replay_has_the_position_of_its_message(session: SparkSession) -> None:
+    row = restored(session, HEADERS)
     assert position(row) == ("shop.a", 3, 17, 2)
     assert row["timestamp"] == datetime.fromtimestamp(1) and row["headers"] is None
 
 
 @pytest.mark.parametrize("value", ["2147483648", "999999999999999999", "99999999999999999999", "-1", "one", ""])
 @pytest.mark.parametrize("name", ["partition", "offset"])
-def test_one_without_a_position_stays_where_it_is(session: SparkSession, name: str, value: str) -> None:
-    said = WHOLE | {f"__connect.errors.{name}": value}
+def test_without_a_valid_position_the_replays_own_counts(session: SparkSession, name: str, value: str) -> None:
+    headers = HEADERS | {f"__connect.errors.{name}": value}
     is_an_offset = name == "offset" and value in ("2147483648", "999999999999999999")
     expected = ("shop.a", 3, int(value), 2) if is_an_offset else (REPLAYS, 0, 5, None)
-    assert position(restored(session, said)) == expected
+    assert position(restored(session, headers)) == expected
 
 
 @pytest.mark.parametrize("value", ["9223372036854776", "999999999999999999", "-5", "yesterday"])
-def test_one_of_no_time_has_that_of_its_letter(session: SparkSession, value: str) -> None:
-    row = restored(session, WHOLE | {"__metl.timestamp": value, "__metl.replay.count": value})
+def test_without_a_valid_timestamp_the_replays_own_counts(session: SparkSession, value: str) -> None:
+    row = restored(session, HEADERS | {"__metl.timestamp": value, "__metl.replay.count": value})
     assert position(row) == ("shop.a", 3, 17, 1)
     assert row["timestamp"].timestamp() == NOW.timestamp()
 
 
 @dataclass
-class Written:
-    """As Kafka's client gives a record."""
+class KafkaRecord:
+    """With the methods of a confluent_kafka.Message."""
 
     time: int
 
@@ -87,5 +87,5 @@ class Written:
 
 
 @pytest.mark.parametrize("time", [2**62, -(2**62), 253_402_300_800_000])
-def test_a_letter_of_a_time_that_no_calendar_has_is_collected(time: int) -> None:
-    assert to_dead_letter(cast("Message", Written(time)))["at"].startswith(str(datetime.now(UTC).year))
+def test_a_timestamp_outside_of_the_calendar_counts_as_now(time: int) -> None:
+    assert to_dead_letter(cast("Message", KafkaRecord(time)))["at"].startswith(str(datetime.now(UTC).year))

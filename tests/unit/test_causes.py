@@ -1,4 +1,4 @@
-"""The first cause of a failed task, as somebody reads it."""
+"""The root cause of a failed task, as a sentence."""
 
 import pytest
 
@@ -10,7 +10,7 @@ org.apache.kafka.connect.errors.ConnectException: An exception occurred in the c
 Caused by: io.debezium.DebeziumException: Publication autocreation is disabled, please create one.
 	... 5 more
 """
-SILENT = """\
+WITHOUT_MESSAGE = """\
 org.apache.kafka.connect.errors.ConnectException: Tolerance exceeded in error handler
 	at org.apache.kafka.connect.runtime.errors.RetryWithToleranceOperator.execAndHandleError
 Caused by: java.lang.RuntimeException: java.net.ConnectException
@@ -26,11 +26,11 @@ Caused by: java.lang.NullPointerException: Cannot invoke "DataCollection.getId()
     ("trace", "sentence"),
     [
         (WRAPPED, "Publication autocreation is disabled, please create one"),
-        (SILENT, "connect exception"),
+        (WITHOUT_MESSAGE, "connect exception"),
         (BUG, "a NullPointerException in Debezium; the log of Kafka Connect (`metl logs connect`) says what led to it"),
         ("org.postgresql.util.PSQLException: FATAL: password authentication failed", "password authentication failed"),
         ("", "it does not say why"),
     ],
 )
-def test_the_first_cause_is_a_sentence(trace: str, sentence: str) -> None:
+def test_the_root_cause_is_a_sentence(trace: str, sentence: str) -> None:
     assert first_cause(trace) == sentence

@@ -1,4 +1,4 @@
-"""Names of tables in a connector's settings, where each is a regular expression."""
+"""Table names in a connector's settings, where each entry is a regular expression."""
 
 import pytest
 
@@ -7,13 +7,13 @@ from metl.capture.settings import slot_name
 from metl.errors import BadInput
 
 
-def test_odd_names_match_themselves_only() -> None:
+def test_special_characters_are_escaped() -> None:
     names = ["public.customer", "public.Odd, Näme", "public.a+b", "public.x(y)"]
     settings = {"table.include.list": ",".join(map(name_pattern, names))}
     assert listed_tables(settings) == names == captured_tables(settings, [*names, "public.aab", "public.customers"])
 
 
-def test_patterns_of_the_users_own_stay_what_they_are() -> None:
+def test_other_regular_expressions_are_kept() -> None:
     settings = {"table.include.list": r"public\.customer, sales.*"}
     assert captured_tables(settings, ["public.customer", "sales.orders", "public.orders"]) == [
         "public.customer",
@@ -22,11 +22,11 @@ def test_patterns_of_the_users_own_stay_what_they_are() -> None:
     assert listed_tables(settings) == ["public.customer"]
 
 
-def test_a_name_says_its_schema() -> None:
+def test_a_name_needs_a_schema() -> None:
     assert parse("public.a.b") == ("public", "a.b")
     with pytest.raises(BadInput, match=r"Did you mean 'public\.customer'"):
         parse("customer")
 
 
-def test_slots_have_names_that_postgres_takes() -> None:
+def test_slot_names_are_valid_in_postgresql() -> None:
     assert slot_name("Shop-1.eu") == "metl_shop_1_eu"

@@ -1,4 +1,4 @@
-"""Offsets, reprocessing and comparing states: the same messages once more, where they were."""
+"""Resets of offsets, reprocessing and comparing states: messages are mapped again at their positions."""
 
 import json
 import subprocess
@@ -27,7 +27,7 @@ from tests.live.running import run as run_apart
 pytestmark = pytest.mark.timeout(600)
 
 ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name", "city")]
-# An hour ago: Kafka throws away what is older than a week.
+# An hour ago: Kafka deletes messages older than a week.
 BEGAN = int(time.time() * 1000) - 3_600_000
 FIRST, SECOND = 6, 4
 
@@ -39,24 +39,26 @@ class Story:
     states: list[State] = field(default_factory=list)
     done: dict[str, subprocess.CompletedProcess[str]] = field(default_factory=dict)
     compared: Comparison = field(default_factory=Comparison)
-    #: What was sent by then.
-    seen: dict[str, dict[int, list[Record]]] = field(default_factory=dict)
+    #: Records sent so far, at each step.
+    sent: dict[str, dict[int, list[Record]]] = field(default_factory=dict)
 
     def command(self, name: str, *words: str, **changes: str) -> None:
         self.done[name] = run(self.place, *words, **changes)
 
-    def said(self, name: str) -> Any:
+    def output(self, name: str) -> Any:
         assert self.done[name].returncode == 0, self.done[name].stderr
         return json.loads(self.done[name].stdout)
 
     def reset(self, name: str, *words: str) -> None:
         self.command(name, "offsets", "reset", "map", "--why", "a test", *words)
 
-    def look(self, name: str) -> None:
-        found: dict[int, list[Record]] = defaultdict(list)
+    def record_sent(self, name: str) -> None:
+        by_offset: dict[int, list[Record]] = defaultdict(list)
         for record in self.place.sent():
-            found[record.origin[2]].append(record)
-        self.seen[name] = {offset: sorted(records, key=lambda each: each.state) for offset, records in found.items()}
+            by_offset[record.origin[2]].append(record)
+        self.sent[name] = {
+            offset: sorted(records, key=lambda each: each.state) for offset, records in by_offset.items()
+        }
 
     def map(self, session: SparkSession, count: int) -> None:
         run_mapper(
@@ -74,78 +76,79 @@ def send(place: Place, topic: str, numbers: range) -> None:
 
 @pytest.fixture(scope="module")
 def story(place: Place, session: SparkSession) -> Iterator[Story]:
-    told = Story(place, place.topic("shop", 1))
-    place.call("add_schema_version", told.shop, 1, ATTRIBUTES, {"global_id": 1})
+    story = Story(place, place.topic("shop", 1))
+    place.call("add_schema_version", story.shop, 1, ATTRIBUTES, {"global_id": 1})
     place.call("add_entity_version", "person", 1, [{"name": name, "type": "string"} for name in ("number", "label")])
     mappings = [{"number": "id", "label": "name"}, {"number": "id", "label": "city"}]
-    told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[0]))
+    story.states.append(place.call("set_block", story.shop, 1, "person", 1, mappings[0]))
     place.build_marts()
-    send(place, told.shop, range(FIRST))
-    told.map(session, FIRST)
-    told.states.append(place.call("set_block", told.shop, 1, "person", 1, mappings[1]))
-    send(place, told.shop, range(FIRST, FIRST + SECOND))
-    told.map(session, SECOND)
-    told.look("mapped")
+    send(place, story.shop, range(FIRST))
+    story.map(session, FIRST)
+    story.states.append(place.call("set_block", story.shop, 1, "person", 1, mappings[1]))
+    send(place, story.shop, range(FIRST, FIRST + SECOND))
+    story.map(session, SECOND)
+    story.record_sent("mapped")
 
-    since = ("reprocess", "--since-state", str(told.states[0]), "--why", "a better label")
-    told.command("plan", *since)
+    since = ("reprocess", "--since-state", str(story.states[0]), "--why", "a better label")
+    story.command("plan", *since)
     topics = ("--prefix", place.prefix, "--dead-letters", place.dead)
-    told.done["reprocessed"] = run_apart(place, *since, *topics, "--yes", "--json", patience=240)
-    told.command("nothing left", *since, "--json")
-    told.look("reprocessed")
-    told.compared = compared(told, session)
-    try_offsets(told, session)
-    yield told
+    story.done["reprocessed"] = run_apart(place, *since, *topics, "--yes", "--json", patience=240)
+    story.command("nothing left", *since, "--json")
+    story.record_sent("reprocessed")
+    story.compared = compared(story, session)
+    try_offsets(story, session)
+    yield story
 
 
-def compared(told: Story, session: SparkSession) -> Comparison:
+def compared(story: Story, session: SparkSession) -> Comparison:
     settings = ReprocessSettings(
-        topics="x", job="diff", checkpoint="none", brokers=told.place.kafka, prefix=told.place.prefix
+        topics="x", job="diff", checkpoint="none", brokers=story.place.kafka, prefix=story.place.prefix
     )
-    with psycopg.connect(told.place.job_dsn) as connection:
+    with psycopg.connect(story.place.job_dsn) as connection:
         reading = jdbc(connection)
-    ranges = [(told.shop, 0, 0, FIRST + SECOND)]
-    old, new = (outcomes(map_at(session, settings, reading, state, ranges), told.place.prefix) for state in told.states)
+    ranges = [(story.shop, 0, 0, FIRST + SECOND)]
+    prefix = story.place.prefix
+    old, new = (outcomes(map_at(session, settings, reading, state, ranges), prefix) for state in story.states)
     return compare(old, new, 2)
 
 
-def try_offsets(told: Story, session: SparkSession) -> None:
-    place = told.place
-    told.command("show", "offsets", "show", "map", "--json")
-    told.command("no job", "offsets", "show", "mapp")
-    told.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
-    told.reset("future", "--to", "2999-01-01", "--yes")
-    told.reset("beyond", "--topic", told.shop, "--partition", "0", "--offset", "99", "--yes")
-    told.reset("no topic", "--to", '{"shopp": {"0": 1}}', "--yes")
-    told.reset("nonsense", "--to", "{1}", "--yes")
+def try_offsets(story: Story, session: SparkSession) -> None:
+    place = story.place
+    story.command("show", "offsets", "show", "map", "--json")
+    story.command("no job", "offsets", "show", "mapp")
+    story.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
+    story.reset("future", "--to", "2999-01-01", "--yes")
+    story.reset("beyond", "--topic", story.shop, "--partition", "0", "--offset", "99", "--yes")
+    story.reset("no topic", "--to", '{"shopp": {"0": 1}}', "--yes")
+    story.reset("nonsense", "--to", "{1}", "--yes")
     admin = AdminClient({"bootstrap.servers": place.kafka})
-    [done] = admin.delete_records([TopicPartition(told.shop, 0, 3)]).values()
+    [done] = admin.delete_records([TopicPartition(story.shop, 0, 3)]).values()
     done.result(30)
-    told.reset("gone", "--to", json.dumps({told.shop: {"0": 2}}), "--yes")
+    story.reset("gone", "--to", json.dumps({story.shop: {"0": 2}}), "--yes")
     with psycopg.connect(place.dsn, autocommit=True) as other:
         other.execute("select metl.start_job('map', %s, gen_random_uuid())", [str(place.folder / "map")])
-        told.reset("running", "--to", "earliest", "--yes")
-    told.reset("done", "--to", json.dumps({told.shop: {"0": 7}}), "--yes", "--json")
-    told.map(session, 3)
-    told.look("reset")
+        story.reset("running", "--to", "earliest", "--yes")
+    story.reset("done", "--to", json.dumps({story.shop: {"0": 7}}), "--yes", "--json")
+    story.map(session, 3)
+    story.record_sent("reset")
 
 
-def test_only_what_old_cells_mapped_is_planned(story: Story) -> None:
+def test_only_outdated_ranges_are_planned(story: Story) -> None:
     done = story.done["plan"]
     assert done.returncode == 2 and "Map 6 messages again? Add --yes" in done.stderr
     assert done.stdout.splitlines()[-1].split() == [story.shop, "0", "0", "5", "6", "1", str(story.states[0])]
 
 
-def test_it_is_mapped_again_where_it_was_and_only_once(story: Story) -> None:
-    said = story.said("reprocessed")
-    assert (said["messages"], said["mapped"], said["gone"]) == (FIRST, FIRST, 0)
-    for offset, records in story.seen["reprocessed"].items():
+def test_messages_are_mapped_again_once_at_their_positions(story: Story) -> None:
+    output = story.output("reprocessed")
+    assert (output["messages"], output["mapped"], output["gone"]) == (FIRST, FIRST, 0)
+    for offset, records in story.sent["reprocessed"].items():
         states = story.states if offset < FIRST else story.states[1:]
         assert [record.state for record in records] == states
         assert records[-1].said["after"] == {"number": offset, "label": "same"}
         assert len({record.key for record in records}) == 1
-    assert len(story.seen["reprocessed"]) == FIRST + SECOND
-    assert story.said("nothing left")["ranges"] == []
+    assert len(story.sent["reprocessed"]) == FIRST + SECOND
+    assert story.output("nothing left")["ranges"] == []
 
 
 def test_it_is_recorded_as_a_job_and_an_operation(story: Story) -> None:
@@ -156,28 +159,27 @@ def test_it_is_recorded_as_a_job_and_an_operation(story: Story) -> None:
 
 
 def test_two_states_are_compared(story: Story) -> None:
-    found = story.compared
-    assert (found.messages, found.differing) == (FIRST + SECOND, FIRST + SECOND)
-    [(difference, count)] = found.counts.items()
+    comparison = story.compared
+    assert (comparison.messages, comparison.differing) == (FIRST + SECOND, FIRST + SECOND)
+    [(difference, count)] = comparison.counts.items()
     assert (difference.entity, difference.attribute, difference.change) == ("person", "label", "changed (after)")
     assert count == FIRST + SECOND
-    assert found.examples[difference] == [
+    assert comparison.examples[difference] == [
         ((story.shop, 0, 0), "name 0", "same"),
         ((story.shop, 0, 1), "name 1", "same"),
     ]
 
 
-def test_the_matrix_of_now_is_that_of_the_current_state(story: Story) -> None:
-    """What diff-replay reads, beside what mappers read."""
+def test_mappers_and_diff_replay_read_the_same_matrix(story: Story) -> None:
     from metl_spark.mapping.matrix import query
 
     job = story.place.job("map")
     with psycopg.connect(story.place.dsn) as connection:
         connection.execute("update metl.job set stop_requested = false")
-        now = set(connection.execute(query("map", str(job["instance"])).encode()).fetchall())
-        then = set(connection.execute("select * from metl.matrix_at(metl.current_state())").fetchall())
+        of_mappers = set(connection.execute(query("map", str(job["instance"])).encode()).fetchall())
+        of_state = set(connection.execute("select * from metl.matrix_at(metl.current_state())").fetchall())
         connection.rollback()
-    assert now == then and len(now) > 3
+    assert of_mappers == of_state and len(of_mappers) > 3
 
 
 def test_the_age_of_a_backlog_is_not_the_latency_of_the_job(story: Story) -> None:
@@ -187,13 +189,13 @@ def test_the_age_of_a_backlog_is_not_the_latency_of_the_job(story: Story) -> Non
 
 
 def test_offsets_are_shown(story: Story) -> None:
-    [shop] = story.said("show")
+    [shop] = story.output("show")
     assert shop == {
         "topic": story.shop, "partition": 0, "committed": 10, "earliest": 0, "latest": 10, "to_go": 0,
     }  # fmt: skip
 
 
-def test_a_reset_is_seen_before_it_is_done(story: Story) -> None:
+def test_a_reset_is_previewed(story: Story) -> None:
     done = story.done["not agreed"]
     assert done.returncode == 2 and "read 5 messages again and skip 0? Add --yes" in done.stderr
 
@@ -210,14 +212,14 @@ def test_a_reset_is_seen_before_it_is_done(story: Story) -> None:
         ("running", "Job map runs. Stop it first with: metl jobs stop map"),
     ],
 )
-def test_what_cannot_be_reset(story: Story, name: str, sentence: str) -> None:
+def test_invalid_resets_are_refused(story: Story, name: str, sentence: str) -> None:
     done = story.done[name]
     assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr
 
 
-def test_the_job_goes_on_from_there(story: Story) -> None:
-    assert story.said("done")["repeated"] == 3
-    before, after = story.seen["reprocessed"], story.seen["reset"]
+def test_the_job_continues_from_the_new_offsets(story: Story) -> None:
+    assert story.output("done")["repeated"] == 3
+    before, after = story.sent["reprocessed"], story.sent["reset"]
     more = {offset: len(after[offset]) - len(before[offset]) for offset in after}
     assert more == {offset: int(offset >= 7) for offset in range(FIRST + SECOND)}
     [operation] = story.place.rows("select * from metl.operations where kind = 'reset'")

@@ -1,4 +1,4 @@
-"""What fails while messages are mapped again is a sentence, and recorded as what came of it."""
+"""A failure of reprocessing is reported in one sentence and recorded as the outcome of the operation."""
 
 import contextlib
 import uuid
@@ -25,11 +25,11 @@ from tests.live.running import run as run_apart
 pytestmark = pytest.mark.timeout(600)
 
 ATTRIBUTES = [{"name": name, "type": "string"} for name in ("id", "name")]
-# One: of several that are too large for their topic, Kafka's producer splits the batch again and again, without end.
+# One, since Kafka's producer splits a batch of several oversized messages for ever.
 COUNT = 1
-NOBODY = "127.0.0.1:1"
-# As for a cluster far away, but nobody waits minutes to hear that it does not answer.
-IMPATIENT = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000", "max.block.ms": "2000"}
+CLOSED_PORT = "127.0.0.1:1"
+# Client timeouts of seconds instead of minutes.
+SHORT_TIMEOUTS = {"default.api.timeout.ms": "2000", "request.timeout.ms": "1000", "max.block.ms": "2000"}
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Shop:
     def settings(self, job: str, brokers: str) -> ReprocessSettings:
         return ReprocessSettings(
             topics="x", job=job, checkpoint=str(self.place.folder / job), brokers=brokers, prefix=self.place.prefix,
-            dead_letters=self.place.dead, kafka_options=IMPATIENT,
+            dead_letters=self.place.dead, kafka_options=SHORT_TIMEOUTS,
         )  # fmt: skip
 
     @contextlib.contextmanager
@@ -74,8 +74,8 @@ def shop(place: Place, session: SparkSession) -> Shop:
     return Shop(place, topic, before)
 
 
-def test_kafka_that_does_not_answer(shop: Shop, session: SparkSession) -> None:
-    settings, instance = shop.settings("away", NOBODY), str(uuid.uuid4())
+def test_reprocessing_with_an_unreachable_kafka(shop: Shop, session: SparkSession) -> None:
+    settings, instance = shop.settings("away", CLOSED_PORT), str(uuid.uuid4())
     with shop.control(settings, instance) as control, pytest.raises(MetlError) as failed:
         map_again.reprocess(session, settings, control, instance, shop.choices, [], print)
     assert str(failed.value).startswith("Job away failed: ") and "goes on with what is left" in str(failed.value)
@@ -84,25 +84,25 @@ def test_kafka_that_does_not_answer(shop: Shop, session: SparkSession) -> None:
     assert job["status"] == "failed" and job["reason"] in str(failed.value)
 
 
-def test_comparing_states_while_kafka_does_not_answer(shop: Shop, session: SparkSession) -> None:
+def test_comparing_states_with_an_unreachable_kafka(shop: Shop, session: SparkSession) -> None:
     with psycopg.connect(shop.place.job_dsn) as connection:
         reading = jdbc(connection)
     with pytest.raises(MetlError) as failed, explained():
-        list(map_again.map_at(session, shop.settings("diff", NOBODY), reading, shop.before, shop.ranges))
+        list(map_again.map_at(session, shop.settings("diff", CLOSED_PORT), reading, shop.before, shop.ranges))
     assert "\n" not in str(failed.value) and str(failed.value).endswith(".")
 
 
-def test_being_told_to_stop(shop: Shop, session: SparkSession) -> None:
-    settings, instance = shop.settings("told", shop.place.kafka), str(uuid.uuid4())
+def test_a_stop_request(shop: Shop, session: SparkSession) -> None:
+    settings, instance = shop.settings("stopped", shop.place.kafka), str(uuid.uuid4())
     with shop.control(settings, instance) as control:
-        assert run(shop.place, "jobs", "stop", "told").returncode == 0
-        with pytest.raises(MetlError, match=r"Job told was told to stop\. 0 messages were mapped again until then"):
+        assert run(shop.place, "jobs", "stop", "stopped").returncode == 0
+        with pytest.raises(MetlError, match=r"Job stopped was told to stop\. 0 messages were mapped again until then"):
             map_again.reprocess(session, settings, control, instance, shop.choices, [], print)
-    assert shop.place.job("told")["status"] == "stopped"
+    assert shop.place.job("stopped")["status"] == "stopped"
 
 
-def test_what_made_it_fail_is_recorded(shop: Shop) -> None:
-    """The topic of the entity takes no record of this size."""
+def test_the_error_is_recorded(shop: Shop) -> None:
+    """The entity's topic rejects records of this size."""
     prefix = f"small-{shop.place.name}."
     small = NewTopic(f"{prefix}person", 1, 1, config={"max.message.bytes": "1000"})
     admin = AdminClient({"bootstrap.servers": shop.place.kafka})
@@ -126,6 +126,6 @@ def test_what_made_it_fail_is_recorded(shop: Shop) -> None:
         ("offsets", "reset", "map", "--to", "2h", "--why", "a test"),
     ],
 )
-def test_commands_say_that_kafka_does_not_answer(shop: Shop, words: tuple[str, ...]) -> None:
-    done = run(shop.place, *words, METL_KAFKA=NOBODY)
+def test_commands_report_an_unreachable_kafka(shop: Shop, words: tuple[str, ...]) -> None:
+    done = run(shop.place, *words, METL_KAFKA=CLOSED_PORT)
     assert done.returncode == 1 and "Kafka does not answer" in done.stderr

@@ -1,4 +1,4 @@
-"""After reprocessing, tables are as if the mapping had always been the one of now."""
+"""After reprocessing, tables are as if the current mapping had always been in force."""
 
 import json
 import uuid
@@ -55,7 +55,7 @@ MESSAGES: list[tuple[str, int, str, dict[str, Any] | None]] = [
     ("widened", 2, "c", {"id": 9, "a": "a", "b": "b"}),
     ("widened", 2, "u", {"id": 9, "a": "a", "b": "b2"}),
 ]
-# By topic and number: what a first load under the mapping of now would make of these messages.
+# By topic and number: the rows that an initial load under the current mapping would give.
 RIGHT = {
     ("corrected", 3): ("3", "b"),
     ("nulls", 5): (None, "b"),
@@ -69,12 +69,12 @@ RIGHT = {
 @dataclass
 class Story:
     place: Place
-    #: What the command says of the topic with two versions.
+    #: Output of the command for the topic with two versions.
     plan: str
-    behind: dict[str, int]
+    unmapped: dict[str, int]
     done: map_again.Result
     batches: list[dict[str, Any]]
-    #: What was sent before and by reprocessing, in the order of their topic.
+    #: Records sent before and by reprocessing, in topic order.
     first: list[Record]
     again: list[Record]
 
@@ -114,7 +114,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     words = ("reprocess", "--since-state", str(since), "--why", "a test")
     asked = run(place, *words, "--topic", f"{place.name}.corrected")
     assert asked.returncode == 2 and "Map 2 messages again?" in asked.stderr, "all are of one version: without Spark"
-    # Whose Spark is not that of the tests.
+    # In a process of its own, with its own Spark session.
     counted = run_apart(place, *words, "--topic", f"{place.name}.widened", patience=240)
     with psycopg.connect(place.dsn) as connection:
         ranges = find_outdated(connection, since)
@@ -125,33 +125,33 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
         dead_letters=place.dead,
     )  # fmt: skip
     instance = str(uuid.uuid4())
-    wanted = [Choice.of(each) for each in ranges]
-    counts = map_again.count(session, settings, reading, state, wanted)
+    choices = [Choice.of(each) for each in ranges]
+    counts = map_again.count(session, settings, reading, state, choices)
     with psycopg.connect(place.dsn) as connection:
-        found = [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True)]
-        behind = count_unmapped(connection, found, states)
+        outdated = [replace(each, counted=count) for each, count in zip(ranges, counts, strict=True)]
+        unmapped = count_unmapped(connection, outdated, states)
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("METL_JOB_DSN", place.job_dsn)
         with Control.open(settings, instance) as control:
-            done = map_again.reprocess(session, settings, control, instance, wanted, states, lambda _text: None)
+            done = map_again.reprocess(session, settings, control, instance, choices, states, lambda _text: None)
     again = [record for record in place.sent() if record not in first]
     assert {record.state for record in again} == {state}
     batches = place.rows("select * from metl.job_batches where job = 'again'")
-    yield Story(place, counted.stderr, behind, done, batches, first, again)
+    yield Story(place, counted.stderr, unmapped, done, batches, first, again)
 
 
 def staged(place: Place, record: Record) -> Staged:
     source, partition, offset = record.origin
-    said = record.said
+    value = record.said
     return Staged(
         record.topic.removeprefix(place.prefix), source, json.dumps(json.loads(record.key or b"")["key"]), partition,
-        offset, said["ts_ms"], said["op"], said["after"], record.state, int(record.header("metl.version")),
-        tuple(said.get("unavailable", ())),
+        offset, value["ts_ms"], value["op"], value["after"], record.state, int(record.header("metl.version")),
+        tuple(value.get("unavailable", ())),
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("in_batches", ["one by one", "first and again", "all at once"])
-def test_the_warehouse_is_as_if_it_had_always_been_so(story: Story, in_batches: str) -> None:
+def test_the_warehouse_equals_a_load_under_the_current_mapping(story: Story, in_batches: str) -> None:
     place = story.place
     first, again = ([staged(place, record) for record in records] for records in (story.first, story.again))
     with psycopg.connect(place.dsn, autocommit=True) as connection, connection.transaction(force_rollback=True):
@@ -164,13 +164,13 @@ def test_the_warehouse_is_as_if_it_had_always_been_so(story: Story, in_batches: 
         for batch in batches[in_batches]:
             assert merge(connection, batch) == 0
         columns = "_source, (_key ->> 'id')::int, x, y"
-        found = connection.execute(f"select {columns} from warehouse.thing where not _deleted".encode()).fetchall()
+        rows = connection.execute(f"select {columns} from warehouse.thing where not _deleted".encode()).fetchall()
         shown = table(connection, "thing")
-    by_row = {(source.removeprefix(f"{place.name}."), number): (x, y) for source, number, x, y in found}
+    by_row = {(source.removeprefix(f"{place.name}."), number): (x, y) for source, number, x, y in rows}
     assert by_row == RIGHT, shown
 
 
-def test_what_is_taken_back_stands_where_it_was(story: Story) -> None:
+def test_retractions_have_the_positions_of_their_messages(story: Story) -> None:
     def about(record: Record) -> tuple[str, int, str, Any]:
         return (
             record.origin[0].removeprefix(f"{story.place.name}."),
@@ -190,15 +190,15 @@ def test_what_is_taken_back_stands_where_it_was(story: Story) -> None:
         assert list(record.said)[:7] == ["entity", "version", "op", "ts_ms", "before", "after", "source"]
 
 
-def test_the_newest_comes_first(story: Story) -> None:
+def test_newest_messages_are_mapped_first(story: Story) -> None:
     for about in {record.origin[0] for record in story.again}:
         offsets = [record.origin[2] for record in story.again if record.origin[0] == about]
         assert offsets == sorted(offsets, reverse=True)
 
 
-def test_it_is_counted_before_and_after(story: Story) -> None:
+def test_counts_before_and_after(story: Story) -> None:
     topics = {"mistake": 4, "versions": 2}
-    assert story.behind == {"thing": sum(topics.values())}
+    assert story.unmapped == {"thing": sum(topics.values())}
     assert "Map 2 messages again? Add --yes" in story.plan, story.plan
     right = {("widened", 1), ("grown", 1)}
     wrong = [message for message in MESSAGES if message[:2] not in right]
@@ -207,6 +207,6 @@ def test_it_is_counted_before_and_after(story: Story) -> None:
 
 
 def test_layers_of_a_partition_are_in_order() -> None:
-    """Reprocessing takes them the other way round."""
+    """Reprocessing reverses them."""
     layers = list(map_again.layers([("a", 0, 0, 10), ("a", 0, 20, 25), ("b", 0, 0, 3)], 8))
     assert [begin for layer in layers for topic, _, begin, _ in layer if topic == "a"] == [0, 4, 8, 20, 24]
