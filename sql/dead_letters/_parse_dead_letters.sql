@@ -8,40 +8,40 @@ language sql stable
 set search_path = pg_catalog, pg_temp
 as $$
     select
-        given.number,
+        letter.number,
         -- Without a header, the position is that of the dead letter itself.
-        coalesce(given.said ->> '__connect.errors.topic', _parse_dead_letters.dead_topic),
-        coalesce(metl._header_int(given.said ->> '__connect.errors.partition'), given.partition),
-        coalesce(metl._header_bigint(given.said ->> '__connect.errors.offset'), given."offset"),
+        coalesce(letter.error_headers ->> '__connect.errors.topic', _parse_dead_letters.dead_topic),
+        coalesce(metl._header_int(letter.error_headers ->> '__connect.errors.partition'), letter.partition),
+        coalesce(metl._header_bigint(letter.error_headers ->> '__connect.errors.offset'), letter."offset"),
         sha256(
             convert_to(
-                coalesce(octet_length(decode(given.key, 'base64'))::text, '-')
-                || case when given.value is null then ' -' else ' ' end,
+                coalesce(octet_length(decode(letter.key, 'base64'))::text, '-')
+                || case when letter.value is null then ' -' else ' ' end,
                 'UTF8'
             )
-            || coalesce(decode(given.key, 'base64'), '') || coalesce(decode(given.value, 'base64'), '')
+            || coalesce(decode(letter.key, 'base64'), '') || coalesce(decode(letter.value, 'base64'), '')
         ),
-        coalesce(given.said ->> '__metl.reason', given.said ->> '__connect.errors.exception.class.name', 'unknown'),
-        given.said ->> '__metl.schema',
-        given.said ->> '__metl.version',
-        given.said ->> '__metl.ref',
-        metl._header_bigint(given.said ->> '__metl.state'),
-        given.said ->> '__connect.errors.connector.name',
+        coalesce(letter.error_headers ->> '__metl.reason', letter.error_headers ->> '__connect.errors.exception.class.name', 'unknown'),
+        letter.error_headers ->> '__metl.schema',
+        letter.error_headers ->> '__metl.version',
+        letter.error_headers ->> '__metl.ref',
+        metl._header_bigint(letter.error_headers ->> '__metl.state'),
+        letter.error_headers ->> '__connect.errors.connector.name',
         -- No calendar goes further.
         case
-            when metl._header_bigint(given.said ->> '__metl.timestamp') < 9000000000000000
-                then to_timestamp(metl._header_bigint(given.said ->> '__metl.timestamp') / 1000.0)
+            when metl._header_bigint(letter.error_headers ->> '__metl.timestamp') < 9000000000000000
+                then to_timestamp(metl._header_bigint(letter.error_headers ->> '__metl.timestamp') / 1000.0)
         end,
-        given.at,
-        coalesce(metl._header_int(given.said ->> '__metl.replay.count'), 0),
-        decode(given.key, 'base64'),
-        decode(given.value, 'base64'),
-        coalesce(given.headers, '[]')
+        letter.at,
+        coalesce(metl._header_int(letter.error_headers ->> '__metl.replay.count'), 0),
+        decode(letter.key, 'base64'),
+        decode(letter.value, 'base64'),
+        coalesce(letter.headers, '[]')
     from rows from (
         jsonb_to_recordset(letters) as (
-            partition int, "offset" bigint, at timestamptz, key text, value text, headers jsonb, said jsonb
+            partition int, "offset" bigint, at timestamptz, key text, value text, headers jsonb, error_headers jsonb
         )
-    ) with ordinality as given (partition, "offset", at, key, value, headers, said, number)
+    ) with ordinality as letter (partition, "offset", at, key, value, headers, error_headers, number)
 $$;
 comment on function metl._parse_dead_letters(text, jsonb) is
 'Dead letters as they were collected, with the values of their headers.';

@@ -60,7 +60,7 @@ def letters(place: Place) -> list[tuple[Any, ...]]:
 )  # fmt: skip
 def test_a_number_out_of_range_counts_as_missing(place: Place, name: str, number: str) -> None:
     """Any producer to the topic can set these headers."""
-    letter = {"partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "headers": [], "said": {name: number}}
+    letter = {"partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "headers": [], "error_headers": {name: number}}
     with psycopg.connect(place.dsn) as connection:
         query = "select partition, message_offset, message_at, replays, state from metl._parse_dead_letters('dead', %s)"
         rows = connection.execute(query, [json.dumps([letter])]).fetchall()

@@ -1,4 +1,4 @@
-"""metl dead give-up: which dead letters it takes."""
+"""metl dead give-up: by filters only pending letters, by number any."""
 
 import json
 from typing import Any
@@ -13,17 +13,17 @@ from metl.cli import main
 
 @pytest.fixture
 def letters(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Three of one topic: 1 waits, 2 was sent again, 3 was given up."""
+    """Three of one topic: 1 is pending, 2 was replayed, 3 was given up."""
     monkeypatch.setenv("METL_DSN", database)
     with psycopg.connect(database) as connection:
-        dead: list[dict[str, Any]] = [
+        records: list[dict[str, Any]] = [
             {
                 "partition": 0, "offset": offset, "at": "2026-01-01", "key": None, "value": "YQ==", "headers": [],
-                "said": {"__connect.errors.topic": "shop"},
+                "error_headers": {"__connect.errors.topic": "shop"},
             }
             for offset in range(3)
         ]  # fmt: skip
-        connection.execute("select metl.collect_letters('dead', %s, '{\"0\": 3}')", [Jsonb(dead)])
+        connection.execute("select metl.collect_letters('dead', %s, '{\"0\": 3}')", [Jsonb(records)])
         connection.execute("select metl.begin_operation('replay', 'a test')")
         connection.execute("select * from metl.send_letters('{2}', 1)")
         connection.execute("select metl.give_up_letters('{3}', 'a test')")
@@ -41,12 +41,12 @@ def statuses(dsn: str) -> dict[int, str]:
 
 def answer(result: Result) -> dict[str, Any]:
     assert result.exit_code == 0, result.output
-    found: dict[str, Any] = json.loads(result.stdout)
-    return found
+    output: dict[str, Any] = json.loads(result.stdout)
+    return output
 
 
-def test_options_choose_only_letters_that_wait(letters: str) -> None:
-    """One that was sent may have been mapped: to give it up would say that it was not."""
+def test_filters_select_only_pending_letters(letters: str) -> None:
+    """A replayed letter may have been mapped, and given up would mean that it was not."""
     assert answer(give_up("--topic", "shop"))["given_up"] == 1
     assert statuses(letters) == {1: "given_up", 2: "sent", 3: "given_up"}
     with psycopg.connect(letters) as connection:
@@ -55,6 +55,6 @@ def test_options_choose_only_letters_that_wait(letters: str) -> None:
     assert nothing.exit_code == 2 and "None of these 3 letters waits" in str(nothing.stderr)
 
 
-def test_a_letter_that_is_named_is_given_up_whatever_its_status(letters: str) -> None:
+def test_a_number_selects_a_letter_of_any_status(letters: str) -> None:
     assert answer(give_up("2"))["given_up"] == 1
     assert statuses(letters) == {1: "dead", 2: "given_up", 3: "given_up"}

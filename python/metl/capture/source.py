@@ -21,9 +21,9 @@ class LoginFailed(MetlError):
 
 def connect(settings: dict[str, str]) -> psycopg.Connection:
     """With the connector's own user and password if this machine can read it, so that a wrong one is noticed."""
-    given = _from_environment(settings)
+    environment_dsn = _from_environment(settings)
     try:
-        return psycopg.connect(given or _from_settings(settings), connect_timeout=CONNECT_TIMEOUT)
+        return psycopg.connect(environment_dsn or _from_settings(settings), connect_timeout=CONNECT_TIMEOUT)
     except psycopg.Error as error:
         message = " ".join(str(error).split())
         # libpq lists each address that it tried; the reason comes last.
@@ -32,7 +32,7 @@ def connect(settings: dict[str, str]) -> psycopg.Connection:
         where = f"{settings.get('database.hostname')}:{settings.get('database.port')}"
         who = (
             f"Nobody can log in to database {database} by {config.SOURCE_DSN}"
-            if given
+            if environment_dsn
             else (f"{user} cannot log in to database {database} at {where}")
         )
         raise LoginFailed(f"{who}: {reason}") from None
@@ -40,12 +40,12 @@ def connect(settings: dict[str, str]) -> psycopg.Connection:
 
 def _from_environment(settings: dict[str, str]) -> str | None:
     """METL_SOURCE_DSN if it names the connector's database. The host may differ from that in the settings."""
-    given = config.source_dsn()
+    dsn = config.source_dsn()
     try:
-        is_same = given and conninfo_to_dict(given).get("dbname") == settings.get("database.dbname")
+        is_same = dsn and conninfo_to_dict(dsn).get("dbname") == settings.get("database.dbname")
     except psycopg.ProgrammingError:
         raise LoginFailed(f"{config.SOURCE_DSN} is not an address that PostgreSQL can read") from None
-    return given if is_same else None
+    return dsn if is_same else None
 
 
 def _from_settings(settings: dict[str, str]) -> str:

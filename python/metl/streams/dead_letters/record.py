@@ -21,7 +21,7 @@ def to_dead_letter(record: Message) -> dict[str, Any]:
         "key": _base64(record.key()),
         "value": _base64(record.value()),
         "headers": [_header(name, value) for name, value in headers[:own]],
-        "said": {name: _text(value) for name, value in headers[own:] if value is not None},
+        "error_headers": {name: _text(value) for name, value in headers[own:] if value is not None},
     }
 
 
