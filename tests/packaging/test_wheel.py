@@ -51,7 +51,7 @@ def run(environment: Path, postgres: str, tmp_path_factory: pytest.TempPathFacto
         yield run
 
 
-def test_the_wheel_has_two_packages_and_what_lies_outside_them(wheel: Path) -> None:
+def test_the_wheel_has_two_packages_and_what_lies_outside_them(wheel: Path, root: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.partition("/")[0] for name in names} == {
         "metl",
@@ -61,7 +61,7 @@ def test_the_wheel_has_two_packages_and_what_lies_outside_them(wheel: Path) -> N
     assert {
         "metl/ivy.xml",
         "metl/py.typed",
-        "metl/sql/install.sql",
+        *(f"metl/{script.relative_to(root)}" for script in (root / "sql").rglob("*.sql")),
         "metl/dbt_project/dbt_project.yml",
         "metl/spark_jobs/map_stream.py",
         "metl_spark/py.typed",
