@@ -54,13 +54,13 @@ bench-suggest: $(READY) ## measure suggestions for 10,000 attributes
 bench-sync: $(READY) ## measure the registry sync with 1,000 artifacts of 10 versions
 	@$(BIN)/python benchmarks/sync.py
 
-bench-csv: $(READY) ## measure metl import and export of 100,000 lines beside a plain COPY
+bench-csv: $(READY) ## measure metl matrix import and export of 100,000 lines beside a plain COPY
 	@$(BIN)/python benchmarks/mappings.py
 
 bench-load: $(READY) ## measure loads and the warehouse beside a hand-written Spark job and plain COPY
 	@$(BIN)/python benchmarks/load/run.py
 
-bench-compare: $(READY) ## measure metl compare of 1,000,000 rows beside a plain select * of both sides
+bench-compare: $(READY) ## measure metl entities compare of 1,000,000 rows beside a plain select * of both sides
 	@$(BIN)/python benchmarks/compare.py
 
 lock: $(READY) ## pin the newest versions that pyproject.toml allows

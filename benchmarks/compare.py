@@ -1,8 +1,8 @@
-"""How long `metl compare` takes for 1,000,000 rows, relative to a plain `select *` of both sides.
+"""How long `metl entities compare` takes for 1,000,000 rows, relative to a plain `select *` of both sides.
 
 Each round reads all rows of both sides with `select *`, then with COPY, which is the fastest way to read them, then
-runs `metl compare` as a process of its own. The ratio is the median of the rounds. Each result is checked against a
-comparison of all values in Python.
+runs `metl entities compare` as a process of its own. The ratio is the median of the rounds. Each result is
+checked against a comparison of all values in Python.
 """
 
 import argparse
@@ -74,7 +74,9 @@ def fill(source: str, warehouse: str, rows: int) -> None:
         connection.execute("select metl.add_entity_version('person', 1, %s)", [described(ENTITY)])
         mapping = json.dumps({name: name for name in TYPES})
         connection.execute("select metl.set_block(%s, 1, 'person', 1, %s)", [SCHEMA, mapping])
-        metl(source, warehouse, "initial-load", "person", "--schema", SCHEMA, "--why", "a benchmark", "--yes")
+        metl(
+            source, warehouse, "entities", "initial-load", "person", "--schema", SCHEMA, "--why", "a benchmark", "--yes"
+        )
         connection.execute("vacuum analyze warehouse.person")
 
 
@@ -84,7 +86,7 @@ def described(types: dict[str, str]) -> str:
 
 def table(source: str, warehouse: str, rows: int, rounds: int) -> Table:
     result = Table(
-        f"{rows:,} rows of {len(TYPES)} columns", "select *", "COPY", "metl compare", "of select *", "of COPY", "MB",
+        f"{rows:,} rows of {len(TYPES)} columns", "select *", "COPY", "compare", "of select *", "of COPY", "MB",
         title="Source and warehouse: seconds",
     )  # fmt: skip
     sides = dict(zip((source, warehouse), SIDES, strict=True))
@@ -144,7 +146,9 @@ def compare_in_python(sides: dict[str, str]) -> dict[str, int]:
 
 
 def metl_compare(source: str, warehouse: str, *options: str) -> dict[str, Any]:
-    output, memory = metl(source, warehouse, "compare", "person", "--wait", "0", "--json", *options, codes=(0, 3))
+    output, memory = metl(
+        source, warehouse, "entities", "compare", "person", "--wait", "0", "--json", *options, codes=(0, 3)
+    )
     [report] = json.loads(output)["schemas"]
     return {**report, "memory": memory}
 

@@ -1,4 +1,4 @@
-"""How long `metl import` and `metl export` take for 100,000 lines, relative to a plain COPY of the same file.
+"""How long `metl matrix import` and `metl matrix export` take for 100,000 lines, relative to plain COPY of the file.
 
 1,000 schemas of 10 versions map all of their 10 attributes to one entity each. There are two files: in one, every
 block is equivalent to that of the version before; in the other, every block differs and has to be stored. They are
@@ -71,20 +71,20 @@ def table(connection: psycopg.Connection, dsn: str, files: dict[str, Path], roun
             connection.execute("drop table if exists plain")
             connection.execute(PLAIN)
             measure("in", copy_in, connection, path)
-            measure(f"metl import, {what}", metl, dsn, "import", str(path))
-        measure("… again, nothing to change", metl, dsn, "import", str(path))
-        measure("… --dry-run of the other", metl, dsn, "import", "--dry-run", "--json", str(first))
+            measure(f"metl matrix import, {what}", metl, dsn, "matrix", "import", str(path))
+        measure("… again, nothing to change", metl, dsn, "matrix", "import", str(path))
+        measure("… --dry-run of the other", metl, dsn, "matrix", "import", "--dry-run", "--json", str(first))
         measure("out", copy_out, connection, "copy plain to stdout (format csv, header)", exported)
-        measure("metl export", metl, dsn, "export", "--output", str(exported))
+        measure("metl matrix export", metl, dsn, "matrix", "export", "--output", str(exported))
         with exported.open() as lines:
             assert sum(1 for _ in lines) == LINES + 1
     result = Table(f"{LINES:,} lines", "seconds", "ratio", title="Mappings as CSV")
     result.add_row("COPY into a plain table", f"{median(seconds['in']):.2f}", "1.0")
     for what in seconds:
-        if what not in ("in", "out", "metl export"):
+        if what not in ("in", "out", "metl matrix export"):
             result.add_row(what, *row(seconds, what, "in"))
     result.add_row("COPY of a plain table", f"{median(seconds['out']):.2f}", "1.0")
-    result.add_row("metl export", *row(seconds, "metl export", "out"))
+    result.add_row("metl matrix export", *row(seconds, "metl matrix export", "out"))
     startup = [timed(lambda: metl(dsn, "--version")) for _ in range(rounds)]
     result.add_row("of that, starting the command", f"{median(startup):.2f}", "")
     return result

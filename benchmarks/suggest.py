@@ -63,12 +63,12 @@ def measure(dsn: str) -> dict[str, float]:
     suggested = sum(bool(ranking.best(each, 5, 0.55)) for each in candidates.attributes)
     ranked = time.perf_counter()
     assert suggested > len(candidates.attributes) / 2
-    result = CliRunner().invoke(main, ["suggest", "--json"], env={"METL_DSN": dsn})
+    result = CliRunner().invoke(main, ["matrix", "suggest", "--json"], env={"METL_DSN": dsn})
     assert len(json.loads(result.stdout)) == len(candidates.attributes)
     return {
         "read": read - began,
         "rank": ranked - read,
-        "metl suggest --json": time.perf_counter() - ranked,
+        "metl matrix suggest --json": time.perf_counter() - ranked,
     }
 
 

@@ -151,7 +151,7 @@ def source(folder: Path) -> Iterator[Source]:
     chosen: Source
     if docker_answers():
         plugins = folder / "plugins"
-        fetch = [sys.executable, "-m", "metl", "fetch", "debezium", "converter", "--to", str(plugins)]
+        fetch = [sys.executable, "-m", "metl", "stack", "fetch", "debezium", "converter", "--to", str(plugins)]
         subprocess.run(fetch, check=True)
         chosen = Containers(plugins)
     else:

@@ -39,7 +39,7 @@ class Server:
         return os.environ.get(self.variable, "").rstrip("/") or None
 
     def is_elsewhere(self, home: Home) -> bool:
-        """Whether the environment names another one. `eval "$(metl env)"` names the local one, which is none."""
+        """Whether the environment names another one. `eval "$(metl stack env)"` names the local one, which is none."""
         given = self.given()
         return given is not None and given != self.local(home)
 

@@ -10,7 +10,7 @@ begin
         raise exception using
             errcode = 'undefined_object',
             message = format('There is no job %s.', coalesce(quote_literal(left(job, 60)), 'null')),
-            hint = 'metl.jobs (`metl jobs`) lists the jobs that were ever started.';
+            hint = 'metl.jobs (`metl jobs list`) lists the jobs that were ever started.';
     end if;
     return _found;
 end $$;

@@ -15,7 +15,7 @@ begin
         raise exception using
             errcode = 'object_not_in_prerequisite_state',
             message = format('The mapping of schema %L to entity %L is frozen.', _frozen.schema, _frozen.entity),
-            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl policy set`).',
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl plans policy set`).',
                           _frozen.schema, _frozen.entity);
     end if;
 end $$;

@@ -14,7 +14,7 @@ begin
                 'No plan %s waits%s.', coalesce(plan_id::text, 'null'),
                 case when found then format(': it was %s by %s', _plan.decision, _plan.decided_by) else '' end
             ),
-            hint = 'metl.plans (`metl plans`) lists those that wait.';
+            hint = 'metl.plans (`metl plans list`) lists those that wait.';
     end if;
     update metl.waiting_plan
     set decision = _decide_plan.decision, decided_at = clock_timestamp(), decided_by = session_user

@@ -19,7 +19,7 @@ begin
             errcode = 'object_not_in_prerequisite_state',
             message = format('Version %s of %L waits as plan %s, so that version %s cannot be added yet.',
                              _waiting.version, name, _waiting.plan_id, version),
-            hint = format('Decide it first: select metl.confirm_plan(%s) or metl.reject_plan(%s) (`metl plans`).',
+            hint = format('Decide it first: select metl.confirm_plan(%s) or metl.reject_plan(%s) (`metl plans list`).',
                           _waiting.plan_id, _waiting.plan_id);
     end if;
 end $$;

@@ -43,7 +43,7 @@ begin
             errcode = 'object_not_in_prerequisite_state',
             message = format('The mapping of schema %L to entity %L is frozen, and a new version of the entity would end it.',
                              _frozen, entity),
-            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl policy set`).',
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl plans policy set`).',
                           _frozen, entity);
     end if;
     if approved is not null then

@@ -10,7 +10,7 @@ begin
         raise exception using
             errcode = 'undefined_object',
             message = format('There is no entity %s.', coalesce(quote_literal(entity), 'null')),
-            hint = 'metl.entity_versions (`metl entities`) lists the entities that are known.';
+            hint = 'metl.entity_versions (`metl entities list`) lists the entities that are known.';
     end if;
     return _found;
 end $$;

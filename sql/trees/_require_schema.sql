@@ -10,7 +10,7 @@ begin
         raise exception using
             errcode = 'undefined_object',
             message = format('There is no schema %s.', coalesce(quote_literal(schema), 'null')),
-            hint = 'metl.schema_versions (`metl schemas`) lists the schemas that are known.';
+            hint = 'metl.schema_versions (`metl matrix schemas`) lists the schemas that are known.';
     end if;
     return _found;
 end $$;

@@ -17,7 +17,7 @@ begin
         raise exception using
             errcode = 'object_not_in_prerequisite_state',
             message = format('The mapping of schema %L to entity %L is frozen.', _frozen, entity),
-            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl policy set`).',
+            hint = format('Set another policy first: select metl.set_policy(%L, %L, ''auto'') (`metl plans policy set`).',
                           _frozen, entity);
     end if;
     _state := metl._begin_state('delete_entity_version', metl._state_summary(null, null, entity, version, array(

@@ -114,7 +114,7 @@ def test_a_missing_converter_is_reported_with_the_way_out(
     prefix = f"lacking{uuid.uuid4().hex[:8]}"
     with capturing(parts, database, prefix, ["public.customer"]) as settings:
         connectors.put(connect, prefix, settings | {"exact.type": f"{CONVERTER_CLASS}OfAnotherVersion"})
-        with pytest.raises(MetlError, match="metl fetch debezium converter --to"):
+        with pytest.raises(MetlError, match="metl stack fetch debezium converter --to"):
             # The old task keeps running for some time.
             for _ in range(60):
                 time.sleep(0.5)

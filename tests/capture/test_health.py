@@ -36,7 +36,7 @@ def crm(stack: Stack) -> Iterator[Stack]:
     with psycopg.connect(owner, autocommit=True) as connection:
         connection.execute("create table person (id int primary key, mail text)")
         connection.execute("insert into person values (1, 'a'), (2, 'b')")
-    stack("capture", "add", "crm", "public.person", "--dsn", owner, "--password", f"${{file:{passwords}:crm}}")
+    stack("capture", "add", "crm", "public.person", "--source", owner, "--secret", f"${{file:{passwords}:crm}}")
     watching = stack.start("sync", "--watch")
     yield stack
     watching.send_signal(signal.SIGTERM)

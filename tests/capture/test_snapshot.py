@@ -27,7 +27,7 @@ class Shop:
     environment: dict[str, str]
 
     def snapshot(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [*METL, "snapshot", *words, "--why", "a test"]
+        command = [*METL, "capture", "snapshot", *words, "--why", "a test"]
         return subprocess.run(command, env=self.environment, text=True, capture_output=True, timeout=120)
 
 

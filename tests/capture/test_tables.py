@@ -24,7 +24,7 @@ def test_nothing_is_changed_if_anything_is_refused(stack: Stack) -> None:
     names = ["customer", "payment_2020", "heap", "everybody", "custmer", "product"]
     refused = stack("capture", "add", "shop", *(f"public.{name}" for name in names), code=2)
     assert "Nothing was changed" in refused
-    findings = json.loads(stack("capture", "check", "shop", *(f"public.{name}" for name in names), "--json", code=1))
+    findings = json.loads(stack("capture", "check", "shop", *(f"public.{name}" for name in names), "--json", code=3))
     by_table = {each["about"]: (each["verdict"], f"{each['finding']} {each['way_out']}") for each in findings}
     assert by_table["public.customer"][0] == by_table["public.product"][0] == "note"
     for name, words in {
@@ -71,7 +71,9 @@ def test_a_table_is_added_with_its_rows_and_other_settings_stay(stack: Stack) ->
 
 
 def test_the_key_decides_the_kind_of_snapshot(stack: Stack) -> None:
-    done = stack("snapshot", "shop", "public.payment", "public.customer", "--why", "a test", "--yes", "--json")
+    done = stack(
+        "capture", "snapshot", "shop", "public.payment", "public.customer", "--why", "a test", "--yes", "--json"
+    )
     outcome = json.loads(done[done.index("{") :])
     assert outcome["tables"] == {"public.payment": 5001, "public.customer": 30} == outcome["rows"]
     assert outcome["kinds"] == {"public.payment": "BLOCKING", "public.customer": "INCREMENTAL"}
@@ -81,11 +83,11 @@ def test_the_key_decides_the_kind_of_snapshot(stack: Stack) -> None:
 def test_blocking_snapshots_misalign_no_columns(stack: Stack) -> None:
     """After a blocking snapshot, Debezium would shift values after a generated column to the column before."""
     stack("capture", "add", "shop", "public.tally")
-    snapshot = ("snapshot", "shop", "public.payment", "--why", "a test", "--yes")
+    snapshot = ("capture", "snapshot", "shop", "public.payment", "--why", "a test", "--yes")
     for words in (snapshot, ("capture", "add", "shop", "public.Odd; Näme")):
         assert "public.tally" in stack(*words, code=2)
     assert "public.Odd; Näme" not in json.loads(stack("capture", "show", "shop", "--json"))["tables"]
-    stack("snapshot", "shop", "public.tally", "--why", "a test", "--yes")
+    stack("capture", "snapshot", "shop", "public.tally", "--why", "a test", "--yes")
     stack.execute("shop", "update tally set other = 'c'")
     assert messages(stack, "tally", 3)[-1]["after"] == {"id": 1, "note": "a", "other": "c"}
     # It is no generated column any more, but the connector still leaves it out: the check reports that.
@@ -96,17 +98,19 @@ def test_blocking_snapshots_misalign_no_columns(stack: Stack) -> None:
 
 def test_names_that_collide(stack: Stack) -> None:
     """As topics in Kafka or as slots in PostgreSQL."""
-    assert "shop.public.Odd__N_me" in stack("capture", "check", "shop", "public.Odd; Näme", code=1)
+    assert "shop.public.Odd__N_me" in stack("capture", "check", "shop", "public.Odd; Näme", code=3)
     shop = stack.dsn("shop")
-    assert "metl_shop is another connector's" in stack("capture", "add", "SHOP", "public.tally", "--dsn", shop, code=2)
-    assert "'sh op'" in stack("capture", "add", "sh op", "public.tally", "--dsn", shop, code=2)
+    assert "metl_shop is another connector's" in stack(
+        "capture", "add", "SHOP", "public.tally", "--source", shop, code=2
+    )
+    assert "'sh op'" in stack("capture", "add", "sh op", "public.tally", "--source", shop, code=2)
     stack.execute("shop", 'create table "Customer" (id int primary key)')
     assert "Customer" not in stack("status")
 
 
 def test_wrong_passwords_are_refused(stack: Stack) -> None:
     shop = stack.dsn("shop")
-    words = ("capture", "add", "other", "public.tally", "--dsn", shop, "--password")
+    words = ("capture", "add", "other", "public.tally", "--source", shop, "--secret")
     assert "and not the password" in stack(*words, "secret", code=2)
     assert "cannot log in" in stack(*words, f"${{file:{stack.home}/connect/passwords.properties:nobody}}", code=2)
     assert stack.ask("select from pg_publication where pubname = 'metl_other'", "shop") == []
@@ -130,7 +134,7 @@ def test_a_removed_table_leaves_the_others_alone(stack: Stack) -> None:
 def test_a_publication_without_via_root_is_repaired(stack: Stack) -> None:
     """As Debezium creates them: partitions publish under their own names, which no connector includes."""
     stack.execute("shop", "alter publication metl_shop set (publish_via_partition_root = false)")
-    assert "public.payment are not published" in stack("status", code=1)
+    assert "public.payment are not published" in stack("status", code=3)
     assert "publishes changes of partitions" in stack("capture", "add", "shop", "public.payment", "--yes")
     assert "not published" not in stack("status")
 

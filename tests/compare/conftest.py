@@ -56,12 +56,12 @@ class World:
         return metl(*words, **{"METL_DSN": self.dsn, "METL_SOURCE_DSN": self.source_dsn} | environment)
 
     def load(self) -> None:
-        done = self.metl("initial-load", "person", "--schema", SCHEMA, "--why", "a test", "--yes")
+        done = self.metl("entities", "initial-load", "person", "--schema", SCHEMA, "--why", "a test", "--yes")
         assert done.exit_code == 0, done.output
 
     def compare(self, *words: str, wait: str = "0", code: int = 0, **environment: str) -> dict[str, Any]:
         """What it finds of the one schema."""
-        done = self.metl("compare", "person", "--wait", wait, "--json", *words, **environment)
+        done = self.metl("entities", "compare", "person", "--wait", wait, "--json", *words, **environment)
         assert done.exit_code == code, done.output
         report = json.loads(done.stdout)
         assert report["differs"] == (code == 3)

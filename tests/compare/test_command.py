@@ -1,4 +1,4 @@
-"""metl compare as people and programs call it."""
+"""metl entities compare as people and programs call it."""
 
 import json
 import time
@@ -11,18 +11,20 @@ from tests.matrix.roles import member
 
 
 def test_people_see_counts_columns_and_examples(world: World) -> None:
-    done = world.metl("compare", "person", "--wait", "0")
+    done = world.metl("entities", "compare", "person", "--wait", "0")
     assert done.exit_code == 0
     head, row, verdict = done.stdout.splitlines()
     assert head.split() == ["schema", "rows", "equal", "missing", "extra", "different", "rejected", "in", "flight"]
     assert row.split() == [SCHEMA, "1,000", "1,000", "0", "0", "0", "0", "0"]
     assert verdict == "Source and warehouse do not differ."
-    sampled = world.metl("compare", "person", "--wait", "0", "--sample", "10").stdout
+    sampled = world.metl("entities", "compare", "person", "--wait", "0", "--sample", "10").stdout
     assert sampled.endswith("No difference in the sample of 10 rows. Other rows were not compared.\n")
-    assert world.metl("compare", "person", "--wait", "0", "--sample", "1001").stdout == done.stdout, "all of them"
+    assert world.metl("entities", "compare", "person", "--wait", "0", "--sample", "1001").stdout == done.stdout, (
+        "all of them"
+    )
     world.source.execute("update customer set name = 'other' where id = 7")
     world.source.execute("insert into customer (id) values (0)")
-    done = world.metl("compare", "person", "--wait", "0")
+    done = world.metl("entities", "compare", "person", "--wait", "0")
     assert done.exit_code == 3
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["name", "1", "0"] in lines
@@ -58,13 +60,13 @@ def test_bad_input_is_a_sentence(world: World) -> None:
     for change, words, code, complaint in BAD:
         if change:
             world.source.execute(change.encode())
-        done = world.metl("compare", *words)
+        done = world.metl("entities", "compare", *words)
         assert (done.exit_code, done.stdout) == (code, ""), (words, done.output)
         assert complaint in done.stderr and "Traceback" not in done.stderr, done.stderr
 
 
 def test_a_source_that_does_not_answer(world: World) -> None:
-    done = world.metl("compare", "person", METL_SOURCE_DSN="postgresql://ada:secret@127.0.0.1:1/shop")
+    done = world.metl("entities", "compare", "person", METL_SOURCE_DSN="postgresql://ada:secret@127.0.0.1:1/shop")
     assert done.exit_code == 1 and "Is --source right" in done.stderr and "secret" not in done.output
 
 
@@ -72,13 +74,13 @@ def test_several_schemas(world: World) -> None:
     other = "crm.public.people"
     world.warehouse.execute("select metl.add_schema_version(%s, 1, %s)", [other, described({"nr": "int64"})])
     world.warehouse.execute("""select metl.set_block(%s, 1, 'person', 1, '{"number": "nr"}')""", [other])
-    done = world.metl("compare", "person")
+    done = world.metl("entities", "compare", "person")
     assert done.exit_code == 2
     assert f"compare one schema at a time with --schema: {other}, {SCHEMA}." in done.stderr
     assert world.compare("--schema", SCHEMA)["equal"] == 1000
     world.source.execute("create table people (nr bigint primary key)")
     world.source.execute("insert into people values (1), (2)")
-    done = world.metl("compare", "person", "--wait", "0", "--json")
+    done = world.metl("entities", "compare", "person", "--wait", "0", "--json")
     assert done.exit_code == 3
     comparison = {each["schema"]: (each["equal"], each["missing"]) for each in json.loads(done.stdout)["schemas"]}
     assert comparison == {other: (0, 2), SCHEMA: (1000, 0)}
@@ -87,7 +89,7 @@ def test_several_schemas(world: World) -> None:
 def test_an_entity_that_was_elevated(world: World) -> None:
     shape = described({"number": "integer", "fresh": "string"})
     world.warehouse.execute("select metl.add_entity_version('person', 2, %s)", [shape])
-    done = world.metl("compare", "person", "--wait", "0")
+    done = world.metl("entities", "compare", "person", "--wait", "0")
     assert done.exit_code == 1 and "does not have version 2 of 'person' yet: it lacks fresh" in done.stderr
 
 
@@ -101,7 +103,7 @@ def test_columns_that_sql_may_round_or_cannot_cast_are_reported_as_not_compared(
     world.warehouse.execute("select metl.open_initial_load('item')")
     world.source.execute("create table item (id int primary key, amount numeric, tags text[])")
     world.source.execute("insert into item values (1, 1.5, '{a}')")
-    done = world.metl("compare", "item", "--wait", "0")
+    done = world.metl("entities", "compare", "item", "--wait", "0")
     assert done.exit_code == 3
     assert "whole is not compared: SQL may round it, being made integer of decimal." in done.stdout
     assert "tags is not compared: SQL gives it as text[], and messages as jsonb." in done.stdout
@@ -121,7 +123,7 @@ def test_a_reader_and_somebody_who_may_only_select(world: World) -> None:
             assert (comparison["missing"], comparison["different"], comparison["equal"]) == (1, 1, 998)
         finally:
             owner.execute(f"revoke select on customer from {name}".encode())
-        done = world.metl("compare", "person", METL_DSN=here, METL_SOURCE_DSN=there)
+        done = world.metl("entities", "compare", "person", METL_DSN=here, METL_SOURCE_DSN=there)
         assert done.exit_code == 1 and "permission denied for table customer" in done.stderr
 
 

@@ -108,7 +108,7 @@ def test_what_the_newest_version_does_not_feed_is_no_difference(world: World) ->
     world.warehouse.execute("update warehouse.person set nick = 'old' where number <= 4")
     assert world.compare()["not_fed"] == {"nick": 4}
     world.warehouse.execute("update warehouse.person set _source = 'gone' where number <= 2")
-    done = world.metl("compare", "person", "--wait", "0")
+    done = world.metl("entities", "compare", "person", "--wait", "0")
     assert done.exit_code == 3
     assert "version 2 does not feed nick; the warehouse has values of it in 2 rows." in done.stdout
     assert "The warehouse has 2 rows of gone, whose" in done.stdout
@@ -117,15 +117,15 @@ def test_what_the_newest_version_does_not_feed_is_no_difference(world: World) ->
 def test_a_row_without_values_is_not_sent(world: World) -> None:
     world.warehouse.execute("select metl.add_entity_version('contact', 1, %s)", [described({"mail": "string"})])
     world.warehouse.execute("select metl.set_block(%s, 2, 'contact', 1, '{\"mail\": \"mail\"}')", [SCHEMA])
-    done = world.metl("initial-load", "contact", "--schema", SCHEMA, "--why", "a test", "--yes")
+    done = world.metl("entities", "initial-load", "contact", "--schema", SCHEMA, "--why", "a test", "--yes")
     assert done.exit_code == 0, done.output
     # Half of them have no mail: as messages they would never have come.
     world.warehouse.execute("delete from warehouse.contact where mail is null")
-    done = world.metl("compare", "contact", "--json")
+    done = world.metl("entities", "compare", "contact", "--json")
     assert done.exit_code == 0, done.output
     assert counts(json.loads(done.stdout)["schemas"][0]) == {"equal": 1000}
     world.source.execute("update customer set mail = null where id = 2")
-    done = world.metl("compare", "contact", "--json", "--wait", "0")
+    done = world.metl("entities", "compare", "contact", "--json", "--wait", "0")
     assert done.exit_code == 3 and counts(json.loads(done.stdout)["schemas"][0]) == {"equal": 999, "different": 1}
 
 
@@ -170,20 +170,20 @@ def test_awkward_names_and_composite_keys(world: World) -> None:
         )
     )
     words = ("thing", "--schema", schema)
-    done = world.metl("initial-load", *words, "--why", "a test", "--yes")
+    done = world.metl("entities", "initial-load", *words, "--why", "a test", "--yes")
     assert done.exit_code == 0, done.output
-    done = world.metl("compare", *words, "--json")
+    done = world.metl("entities", "compare", *words, "--json")
     assert done.exit_code == 0, done.output
     world.source.execute(
         sql.SQL("update {} set {} = {} || 'y' where \"k 1\" = 3").format(there, *[sql.Identifier(name)] * 2)
     )
-    done = world.metl("compare", *words, "--json", "--wait", "0.1")
+    done = world.metl("entities", "compare", *words, "--json", "--wait", "0.1")
     assert done.exit_code == 3, done.output
     [comparison] = json.loads(done.stdout)["schemas"]
     [example] = comparison["columns"]["size % 'x'"]["examples"]
     assert example["key"] == {"k 1": 3, "kéy": "ä%3"}
     assert (example["source"][-4:], example["warehouse"][-3:]) == ("xx3y", "xx3")
-    shown = world.metl("compare", *words, "--wait", "0")
+    shown = world.metl("entities", "compare", *words, "--wait", "0")
     assert '{"k 1": 3, "kéy": "ä%3"}' in shown.stdout and "xx3y" in shown.stdout
 
 
@@ -203,10 +203,10 @@ def test_rows_are_found_by_keys_of_many_types(world: World) -> None:
     world.warehouse.execute("select metl.add_schema_version('shop.public.keyed', 1, %s)", [described(types)])
     world.warehouse.execute("select metl.add_entity_version('keyed', 1, %s)", [described({"x": "string"})])
     world.warehouse.execute("""select metl.set_block('shop.public.keyed', 1, 'keyed', 1, '{"x": "x"}')""")
-    done = world.metl("initial-load", "keyed", "--schema", "shop.public.keyed", "--why", "a test", "--yes")
+    done = world.metl("entities", "initial-load", "keyed", "--schema", "shop.public.keyed", "--why", "a test", "--yes")
     assert done.exit_code == 0, done.output
     world.source.execute("update keyed set x = 'here'")
-    done = world.metl("compare", "keyed", "--wait", "0.1", "--json")
+    done = world.metl("entities", "compare", "keyed", "--wait", "0.1", "--json")
     [comparison] = json.loads(done.stdout)["schemas"]
     assert counts(comparison) == {"different": 2}
     assert [each["source"] for each in comparison["columns"]["x"]["examples"]] == ["here", "here"]

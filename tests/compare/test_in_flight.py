@@ -84,6 +84,6 @@ def test_jobs_that_are_behind_are_named(world: World) -> None:
     progress = f'{{"began_at": {at}, "ended_at": {at}, {counts}}}'
     record = "select metl.record_batch('map', '00000000-0000-0000-0000-000000000001', 1, %s)"
     world.warehouse.execute(record, [progress])
-    done = world.metl("compare", "person", "--wait", "0")
+    done = world.metl("entities", "compare", "person", "--wait", "0")
     assert done.exit_code == 3
     assert "Job map is 1,234 messages behind, so that differences may be in flight." in done.stdout

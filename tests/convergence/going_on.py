@@ -17,7 +17,7 @@ from metl.stack import parts, supervisor
 COMMANDS = {
     "sync": ("sync", "--watch"),
     "map": ("map", "--topics", r"(shop|crm)\.public\..*", "--duration", "3"),
-    "dead": ("dead", "collect", "--watch"),
+    "dead": ("dead-letters", "collect", "--watch"),
     "warehouse": ("warehouse", "--duration", "2"),
 }
 INTERRUPTED = 130

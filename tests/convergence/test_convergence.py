@@ -66,7 +66,7 @@ class World:
         for entity in set(ENTITIES.values()):
             shape = [{"name": name, "type": type_} for name, type_ in ATTRIBUTES.items()]
             self.ask("select metl.add_entity_version(%s, 1, %s)", entity, Jsonb(shape))
-        self.metl("dbt", "run", "--select", "+dcpm")
+        self.metl("marts", "dbt", "run", "--select", "+dcpm")
 
     def map_everything(self) -> None:
         """What a steward does: every column of every version that is known goes to the attribute it is named after."""
@@ -78,14 +78,14 @@ class World:
             for row in self.ask(query, list(ENTITIES)):
                 schema, version, attribute = row.values()
                 writer.writerow([schema, version, attribute, ENTITIES[schema], 1, attribute_of(attribute)])
-        self.metl("import", str(file))
+        self.metl("matrix", "import", str(file))
 
     def differences(self) -> list[dict[str, Any]]:
-        """What `metl compare` finds between the sources as they are now and the warehouse."""
+        """What `metl entities compare` finds between the sources as they are now and the warehouse."""
         found = []
         for service in self.services:
             for schema in map(service.topic, service.tables):
-                words = ("compare", ENTITIES[schema], "--schema", schema, "--wait", "0", "--json")
+                words = ("entities", "compare", ENTITIES[schema], "--schema", schema, "--wait", "0", "--json")
                 report = json.loads(self.metl(*words, codes=(0, 3), METL_SOURCE_DSN=service.dsn))
                 found += [each for each in report["schemas"] if each["differs"]]
                 # Every value of every row was compared.
@@ -200,7 +200,7 @@ def come_to_rest(world: World, going_on: GoingOn) -> None:
     state = world.ask("select metl.current_state() as state")[0]["state"]
     read = "select from metl.jobs where job = 'map' and state >= %s and lag = 0"
     until("mapper at the newest state", lambda: world.ask(read, state), going_on)
-    world.metl("reprocess", "--since-state", "0", "--why", "cells that were mapped late", "--yes")
+    world.metl("streams", "reprocess", "--since-state", "0", "--why", "cells that were mapped late", "--yes")
     # What is left after that is for the test to tell.
     with contextlib.suppress(TimeoutError):
         until("the same rows as at the sources", lambda: not world.differences(), going_on, patience=60)

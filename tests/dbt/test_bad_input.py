@@ -44,12 +44,12 @@ def test_an_older_metl(dbt_on: Dbt) -> None:
 
 def test_the_exit_code_is_dbts_own(dbt_on: Dbt) -> None:
     environment = {"METL_DSN": dbt_on.dsn, "METL_HOME": str(dbt_on.home.path)}
-    assert CliRunner().invoke(main, ["dbt", "bild"], env=environment).exit_code == 2
-    assert CliRunner().invoke(main, ["dbt", "--version"], env=environment).exit_code == 0
+    assert CliRunner().invoke(main, ["marts", "dbt", "bild"], env=environment).exit_code == 2
+    assert CliRunner().invoke(main, ["marts", "dbt", "--version"], env=environment).exit_code == 0
 
 
 def test_a_database_that_does_not_answer() -> None:
-    result = CliRunner().invoke(main, ["dbt", "build"], env={"METL_DSN": "postgresql://ada:secret@127.0.0.1:1/metl"})
+    result = CliRunner().invoke(main, ["marts", "build"], env={"METL_DSN": "postgresql://ada:secret@127.0.0.1:1/metl"})
     assert result.exit_code == 1
     assert "The database does not answer" in result.stderr
     assert "secret" not in result.output
@@ -105,7 +105,7 @@ def test_dbt_ends_with_the_command(dbt_on: Dbt, number: signal.Signals) -> None:
     with psycopg.connect(dbt_on.dsn) as holder, psycopg.connect(dbt_on.dsn, autocommit=True) as watcher:
         holder.execute("lock table metl.state in access exclusive mode")
         command = subprocess.Popen(
-            [sys.executable, "-m", "metl", "dbt", "run"],
+            [sys.executable, "-m", "metl", "marts", "dbt", "run"],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         waiting = (
@@ -129,7 +129,7 @@ def await_count(connection: psycopg.Connection, query: str, at_least: int = 0, a
 
 def test_lineage_leaves_no_dbt_behind(dbt_on: Dbt) -> None:
     command = subprocess.Popen(
-        [sys.executable, "-m", "metl", "lineage", "dpm"],
+        [sys.executable, "-m", "metl", "marts", "lineage", "dpm"],
         env={**os.environ, "METL_DSN": dbt_on.dsn, "METL_HOME": str(dbt_on.home.path)},
         text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""`metl lineage`: every column of the marts leads to tables that are there, as PostgreSQL's own catalog confirms."""
+"""`metl marts lineage`: every column of the marts leads to tables that are in PostgreSQL's own catalog."""
 
 import copy
 import json
@@ -249,7 +249,7 @@ def test_openlineage(model: str, known: Lineage, owner: Connection) -> None:
 
 def metl_lineage(on: Dbt, *words: str) -> Result:
     environment = {"METL_DSN": on.dsn, "METL_HOME": str(on.home.path)}
-    return CliRunner().invoke(main, ["lineage", *words], env=environment)
+    return CliRunner().invoke(main, ["marts", "lineage", *words], env=environment)
 
 
 @pytest.fixture
@@ -307,7 +307,10 @@ def test_openlineage_from_the_command(built: Dbt, compiled_before: None) -> None
         (["dpm.atribute"], "Model dpm has no column 'atribute'. Did you mean 'attribute'"),
         (["dpm.attribute.name"], "Model dpm has no column 'attribute.name'."),
         (["stg_states", "--openlineage"], "stg_states is no relation of its own"),
-        (["dpm.state", "--openlineage"], "OpenLineage describes whole models. Run: metl lineage dpm --openlineage"),
+        (
+            ["dpm.state", "--openlineage"],
+            "OpenLineage describes whole models. Run: metl marts lineage dpm --openlineage",
+        ),
     ],
 )
 def test_a_wrong_word_is_a_sentence(words: list[str], sentence: str, built: Dbt, compiled_before: None) -> None:

@@ -128,7 +128,7 @@ def test_a_deleted_topic_is_dropped_from_the_checkpoint(place: Place) -> None:
     topic = place.topic("existing", 1)
     path = checkpoint(place, "map", {topic: {"0": 0}, "deleted": {"0": 7}})
 
-    done = run(place, "offsets", "reset", "map", "--to", "earliest", "--why", "it was deleted", "--yes")
+    done = run(place, "jobs", "reset", "map", "--to", "earliest", "--why", "it was deleted", "--yes")
 
     assert done.returncode == 0, done.stderr
     assert "Not there any more, and left out from now on: deleted, partition 0." in done.stderr
@@ -147,5 +147,5 @@ def test_checkpoints_that_cannot_be_reset(place: Place) -> None:
         ("elsewhere", "There is no checkpoint /nowhere/map on this machine"),
         ("strange", "is not as a mapper writes it"),
     ):
-        done = run(place, "offsets", "reset", job, "--to", "latest", "--why", "a test", "--yes")
+        done = run(place, "jobs", "reset", job, "--to", "latest", "--why", "a test", "--yes")
         assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

@@ -52,7 +52,7 @@ class Story:
     def command(self, name: str, *words: str, **changes: str) -> None:
         # Collecting handles signals, which needs a process of its own.
         start = run_apart if "collect" in words else run
-        done = start(self.place, "dead", *words, **changes)  # type: ignore[arg-type]
+        done = start(self.place, "dead-letters", *words, **changes)  # type: ignore[arg-type]
         self.done[name] = done
         if "--json" in words and done.returncode == 0:
             self.output[name] = json.loads(done.stdout)
@@ -88,7 +88,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     send(place, place.replays, b"theirs", [*other, ("__connect.errors.offset", b"0")])
     place.call("add_schema_version", story.shop, 2, ATTRIBUTES, {"global_id": 2})
     watch = subprocess.Popen(
-        [*METL, "dead", "collect", "--watch", "--json", *story.topics()],
+        [*METL, "dead-letters", "collect", "--watch", "--json", *story.topics()],
         env=environment(place),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -106,7 +106,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     finally:
         watch.kill()
     story.command(
-        "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--most", "1", "--yes"
+        "too often", "replay", malformed, "--why", "a test", "--replays", place.replays, "--attempts", "1", "--yes"
     )
     yield story
 
@@ -124,8 +124,8 @@ def run_commands(story: Story) -> None:
     place = story.place
     story.command("first", "collect", *story.topics(), "--json")
     story.command("again", "collect", *story.topics(), "--json")
-    story.command("counts", "--json")
-    story.command("unknown", "list", "--reason", "unknown_version", "--topic", f"{place.name}.s*", "--json")
+    story.command("counts", "summary", "--json")
+    story.command("unknown", "list", "--reason", "unknown_version", "--topics", rf"{place.name}\.s.*", "--json")
     with job_role(place.dsn, "metl_steward") as steward, job_role(place.dsn, "metl_reader") as reader:
         letter = str(story.letters()["shop 3"]["letter"])
         story.command("steward", "show", letter, "--json", METL_DSN=steward)
@@ -235,13 +235,13 @@ def test_filters_select_only_pending_letters(story: Story) -> None:
     """Three were replayed automatically and mapped; one failed again and is pending."""
     before = {position: letter["replays"] for position, letter in story.letters().items()}
     words = ("--why", "those that wait", "--replays", story.place.replays, "--yes")
-    done = run(story.place, "dead", "replay", "--reason", "unknown_version", *words)
-    assert done.returncode == 2 and "None of these 3 letters waits" in done.stderr
-    done = run(story.place, "dead", "replay", "--topic", f"{story.place.name}.*", *words, "--json")
+    done = run(story.place, "dead-letters", "replay", "--reason", "unknown_version", *words)
+    assert done.returncode == 2 and "None of these 3 dead letters waits" in done.stderr
+    done = run(story.place, "dead-letters", "replay", "--topics", rf"{story.place.name}\..*", *words, "--json")
     assert json.loads(done.stdout)["sent"] == 1, done.stderr
-    done = run(story.place, "dead", "replay", "--topic", f"{story.place.name}.*", *words, "--force")
-    assert done.returncode == 2 and "None of these 4 letters waits" in done.stderr
-    done = run(story.place, "dead", "replay", str(story.letters()["shop 1"]["letter"]), *words, "--json")
+    done = run(story.place, "dead-letters", "replay", "--topics", rf"{story.place.name}\..*", *words, "--force")
+    assert done.returncode == 2 and "None of these 4 dead letters waits" in done.stderr
+    done = run(story.place, "dead-letters", "replay", str(story.letters()["shop 1"]["letter"]), *words, "--json")
     assert json.loads(done.stdout)["sent"] == 1, done.stderr
     after = {position: letter["replays"] for position, letter in story.letters().items()}
     assert after == before | {"shop 1": before["shop 1"] + 1, "shop 2": before["shop 2"] + 1}
@@ -255,14 +255,14 @@ def test_replays_are_limited(story: Story) -> None:
 
 def test_a_purged_letter_keeps_its_row(story: Story) -> None:
     letter = story.letters()["shop 2"]["letter"]
-    done = run(story.place, "dead", "give-up", str(letter), "--purge", "--why", "hopeless", "--yes")
-    assert done.stdout.endswith("Gave 1 letter up.\n"), done.stderr
+    done = run(story.place, "dead-letters", "give-up", str(letter), "--purge", "--why", "hopeless", "--yes")
+    assert done.stdout.endswith("Gave 1 dead letter up.\n"), done.stderr
     purged = story.letters()["shop 2"]
     assert (purged["status"], purged["is_purged"], purged["value_bytes"]) == ("given_up", True, None)
     [operation] = story.place.rows("select * from metl.operations where operation = %s", purged["operation"])
     assert (operation["kind"], operation["why"]) == ("give_up", "hopeless")
-    done = run(story.place, "dead", "replay", str(letter), "--force", "--why", "a test", "--yes")
-    assert done.returncode == 2 and "No letter can be sent: 0 of 1" in done.stderr
+    done = run(story.place, "dead-letters", "replay", str(letter), "--force", "--why", "a test", "--yes")
+    assert done.returncode == 2 and "No dead letter can be sent: 0 of 1" in done.stderr
 
 
 def test_missing_letters(story: Story) -> None:
@@ -270,9 +270,9 @@ def test_missing_letters(story: Story) -> None:
     for words, sentence in (
         (["show", "999"], "There is no dead letter 999."),
         (["replay", "--why", "x", "--reason", "malfomed"], "Did you mean 'malformed'?"),
-        (["replay", "--why", "x"], "Say which letters"),
+        (["replay", "--why", "x"], "Say which dead letters"),
         (["replay", "--why", " ", existing, "--yes"], "Nobody said why"),
         (["list", "--since", "yesterday"], "--since 'yesterday' is no timestamp"),
     ):
-        done = run(story.place, "dead", *words)
+        done = run(story.place, "dead-letters", *words)
         assert done.returncode == 2 and sentence in done.stderr and len(done.stderr.splitlines()) == 1, done.stderr

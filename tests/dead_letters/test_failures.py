@@ -109,7 +109,7 @@ def test_the_error_is_recorded(shop: Shop) -> None:
     admin.create_topics([small])[small.topic].result(30)
     words = ("--since-state", str(shop.before), "--why", "a test", "--yes")
     topics = ("--prefix", prefix, "--dead-letters", shop.place.dead)
-    done = run_apart(shop.place, "reprocess", *words, *topics, patience=240)
+    done = run_apart(shop.place, "streams", "reprocess", *words, *topics, patience=240)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
     assert "Error: Job reprocess failed: " in done.stderr and "larger than" in done.stderr
     [operation] = shop.place.rows("select * from metl.operations where kind = 'reprocess'")
@@ -121,9 +121,9 @@ def test_the_error_is_recorded(shop: Shop) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("reprocess", "--since-state", "0", "--why", "a test", "--yes"),
-        ("diff-replay", "--state", "0", "--state", "1", "--topic", "x"),
-        ("offsets", "reset", "map", "--to", "2h", "--why", "a test"),
+        ("streams", "reprocess", "--since-state", "0", "--why", "a test", "--yes"),
+        ("streams", "diff", "0", "1", "--topic", "x"),
+        ("jobs", "reset", "map", "--to", "2h", "--why", "a test"),
     ],
 )
 def test_commands_report_an_unreachable_kafka(shop: Shop, words: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""metl dead give-up: by filters only pending letters, by number any."""
+"""metl dead-letters give-up: by filters only pending letters, by number any."""
 
 import json
 from typing import Any
@@ -31,7 +31,7 @@ def letters(database: str, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def give_up(*words: str) -> Result:
-    return CliRunner().invoke(main, ["dead", "give-up", *words, "--why", "hopeless", "--yes", "--json"])
+    return CliRunner().invoke(main, ["dead-letters", "give-up", *words, "--why", "hopeless", "--yes", "--json"])
 
 
 def statuses(dsn: str) -> dict[int, str]:
@@ -47,11 +47,11 @@ def answer(result: Result) -> dict[str, Any]:
 
 def test_filters_select_only_pending_letters(letters: str) -> None:
     """A replayed letter may have been mapped, and given up would mean that it was not."""
-    assert answer(give_up("--topic", "shop"))["given_up"] == 1
+    assert answer(give_up("--topics", "shop"))["given_up"] == 1
     assert statuses(letters) == {1: "given_up", 2: "sent", 3: "given_up"}
     with psycopg.connect(letters) as connection:
         assert connection.execute("select operation from metl.dead_letters where letter = 2").fetchone() == (1,)
-    nothing = give_up("--topic", "shop")
+    nothing = give_up("--topics", "shop")
     assert nothing.exit_code == 2 and "None of these 3 letters waits" in str(nothing.stderr)
 
 

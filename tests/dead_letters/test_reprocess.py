@@ -50,7 +50,7 @@ class Story:
         return json.loads(self.done[name].stdout)
 
     def reset(self, name: str, *words: str) -> None:
-        self.command(name, "offsets", "reset", "map", "--why", "a test", *words)
+        self.command(name, "jobs", "reset", "map", "--why", "a test", *words)
 
     def record_sent(self, name: str) -> None:
         by_offset: dict[int, list[Record]] = defaultdict(list)
@@ -89,7 +89,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     story.map(session, SECOND)
     story.record_sent("mapped")
 
-    since = ("reprocess", "--since-state", str(story.states[0]), "--why", "a better label")
+    since = ("streams", "reprocess", "--since-state", str(story.states[0]), "--why", "a better label")
     story.command("plan", *since)
     topics = ("--prefix", place.prefix, "--dead-letters", place.dead)
     story.done["reprocessed"] = run_apart(place, *since, *topics, "--yes", "--json", patience=240)
@@ -114,8 +114,8 @@ def compared(story: Story, session: SparkSession) -> Comparison:
 
 def try_offsets(story: Story, session: SparkSession) -> None:
     place = story.place
-    story.command("show", "offsets", "show", "map", "--json")
-    story.command("no job", "offsets", "show", "mapp")
+    story.command("show", "jobs", "offsets", "map", "--json")
+    story.command("no job", "jobs", "offsets", "mapp")
     story.reset("not agreed", "--to", datetime.fromtimestamp((BEGAN + 5) / 1000, UTC).isoformat())
     story.reset("future", "--to", "2999-01-01", "--yes")
     story.reset("beyond", "--topic", story.shop, "--partition", "0", "--offset", "99", "--yes")

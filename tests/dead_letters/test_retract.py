@@ -111,7 +111,7 @@ def story(place: Place, session: SparkSession) -> Iterator[Story]:
     place.call("add_schema_version", f"{place.name}.grown", 2, [*typed, {"name": "c", "type": "string"}])
     state = place.call("set_refs", f"{place.name}.grown", 2, {"global_id": 2})
 
-    words = ("reprocess", "--since-state", str(since), "--why", "a test")
+    words = ("streams", "reprocess", "--since-state", str(since), "--why", "a test")
     asked = run(place, *words, "--topic", f"{place.name}.corrected")
     assert asked.returncode == 2 and "Map 2 messages again?" in asked.stderr, "all are of one version: without Spark"
     # In a process of its own, with its own Spark session.

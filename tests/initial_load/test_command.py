@@ -1,4 +1,4 @@
-"""metl sql, from the matrix to rows."""
+"""metl entities sql, from the matrix to rows."""
 
 import re
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def titles(result: Result) -> list[str]:
 
 
 def test_a_statement_for_each_version_that_feeds_the_live_one(loaded: str) -> None:
-    result = metl("sql", "person", METL_DSN=loaded)
+    result = metl("entities", "sql", "person", METL_DSN=loaded)
     assert titles(result) == [
         "bank version 1 → person version 2",
         "bank version 2 → person version 2",
@@ -82,20 +82,32 @@ FROM "public"."customer";
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (["--newest"], ["shop.public.customer version 10"]),
+        (["--version", "newest"], ["shop.public.customer version 10"]),
         (["--schema", "bank"], ["bank version 1", "bank version 2"]),
         (["--schema", "bank", "--version", "2"], ["bank version 2"]),
-        (["--schema", "shop.public.customer", "--newest"], ["shop.public.customer version 10"]),
+        (["--schema", "shop.public.customer", "--version", "newest"], ["shop.public.customer version 10"]),
     ],
 )
 def test_only_some_of_them(loaded: str, options: list[str], expected: list[str]) -> None:
-    result = metl("sql", "person", *options, METL_DSN=loaded)
+    result = metl("entities", "sql", "person", *options, METL_DSN=loaded)
     assert titles(result) == [f"{each} → person version 2" for each in expected]
 
 
 def test_another_table_in_another_dialect(loaded: str) -> None:
     result = metl(
-        *("sql", "person", "--schema", "bank", "--version", "1", "--table", "raw.[Bank x]", "--dialect", "tsql"),
+        *(
+            "entities",
+            "sql",
+            "person",
+            "--schema",
+            "bank",
+            "--version",
+            "1",
+            "--table",
+            "raw.[Bank x]",
+            "--dialect",
+            "tsql",
+        ),
         METL_DSN=loaded,
     )
     assert titles(result) == ["bank version 1 → person version 2"]
@@ -109,7 +121,11 @@ def test_another_table_in_another_dialect(loaded: str) -> None:
         (["zzz"], 2, "There is no entity 'zzz'. Known are 'gone', 'historic', 'lonely', 'person'."),
         (["gone"], 2, "Entity 'gone' has no live version. Add one with metl.add_entity_version."),
         (["lonely"], 1, "Nothing feeds entity 'lonely' yet. Map a schema version to it with metl.set_block."),
-        (["historic", "--newest"], 1, "Only older versions of schemas feed entity 'historic'. See them without"),
+        (
+            ["historic", "--version", "newest"],
+            1,
+            "Only older versions of schemas feed entity 'historic'. See them without",
+        ),
         (["person", "--schema", "customer"], 2, "no schema 'customer'. Did you mean 'shop.public.customer'?"),
         (
             ["person", "--schema", "unmapped"],
@@ -126,10 +142,13 @@ def test_another_table_in_another_dialect(loaded: str) -> None:
             2,
             "Version 3 of schema 'bank' does not feed entity 'person'. Those that do are 1, 2.",
         ),
-        (["person", "--schema", "bank", "--newest"], 2, "Version 3 of schema 'bank' does not feed entity 'person'."),
+        (
+            ["person", "--schema", "bank", "--version", "newest"],
+            2,
+            "Version 3 of schema 'bank' does not feed entity 'person'.",
+        ),
         (["person", "--version", "1"], 2, "--version needs --schema"),
-        (["person", "--schema", "bank", "--version", "1", "--newest"], 2, "--version and --newest exclude each other"),
-        (["person", "--schema", "bank", "--version", "one"], 2, "'one' is not a valid integer"),
+        (["person", "--schema", "bank", "--version", "one"], 2, "'one' is not a version"),
         (["person", "--table", "x"], 2, "--table needs --schema"),
         (
             ["person", "--schema", "bank", "--table", "a b"],
@@ -142,7 +161,7 @@ def test_another_table_in_another_dialect(loaded: str) -> None:
     ],
 )
 def test_bad_input_is_a_sentence(loaded: str, words: list[str], exit_code: int, sentence: str) -> None:
-    result = metl("sql", *words, METL_DSN=loaded)
+    result = metl("entities", "sql", *words, METL_DSN=loaded)
     assert (result.exit_code, result.stdout) == (exit_code, "")
     assert sentence in result.stderr
 
@@ -150,26 +169,26 @@ def test_bad_input_is_a_sentence(loaded: str, words: list[str], exit_code: int, 
 def test_a_reader_may(loaded: str) -> None:
     with psycopg.connect(loaded, autocommit=True) as owner, member(owner, "metl_reader") as reader:
         dsn = make_conninfo(reader.info.dsn, password=reader.info.password)
-        assert len(titles(metl("sql", "person", METL_DSN=dsn))) == 4
+        assert len(titles(metl("entities", "sql", "person", METL_DSN=dsn))) == 4
 
 
 def test_somebody_else_may_not(loaded: str) -> None:
     with psycopg.connect(loaded, autocommit=True) as owner, member(owner, "metl_reader") as other:
         owner.execute(sql.SQL("revoke metl_reader from {}").format(sql.Identifier(other.info.user)))
-        result = metl("sql", "person", METL_DSN=make_conninfo(other.info.dsn, password=other.info.password))
+        result = metl("entities", "sql", "person", METL_DSN=make_conninfo(other.info.dsn, password=other.info.password))
         assert result.exit_code == 1
         assert f"{other.info.user} may not read METL in database {owner.info.dbname}. Grant it" in result.stderr
 
 
 def test_a_database_without_metl(postgres: str) -> None:
     with scratch_database(postgres) as name:
-        result = metl("sql", "person", METL_DSN=make_conninfo(postgres, dbname=name))
+        result = metl("entities", "sql", "person", METL_DSN=make_conninfo(postgres, dbname=name))
     assert result.exit_code == 1
     assert f"Database {name} has no METL" in result.stderr
 
 
 def test_a_database_that_does_not_answer() -> None:
-    result = metl("sql", "person", METL_DSN="postgresql://ada:secret@127.0.0.1:1/metl")
+    result = metl("entities", "sql", "person", METL_DSN="postgresql://ada:secret@127.0.0.1:1/metl")
     assert result.exit_code == 1
     assert "The database does not answer" in result.stderr
     assert "secret" not in result.output
@@ -218,7 +237,7 @@ def test_rows_are_mapped_as_by_hand(database: str) -> None:
             connection.execute("select metl.add_schema_version(%s, 1, %s)", [schema, described(types)])
             connection.execute("select metl.set_block(%s, 1, 'person', 1, %s)", [schema, Jsonb(mapping)])
 
-        result = metl("sql", "person", METL_DSN=database)
+        result = metl("entities", "sql", "person", METL_DSN=database)
         assert len(titles(result)) == len(tables)
         both = " union all ".join(result.stdout.removesuffix(";\n").split(";\n\n"))
         rows = connection.execute(both.encode()).fetchall()

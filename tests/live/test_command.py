@@ -130,7 +130,7 @@ def test_a_database_without_metl(world: Place, postgres: str) -> None:
 
 
 def test_marts_that_were_not_built(world: Place, database: str) -> None:
-    assert "There is no metl_marts.dcpm yet. Make it with: metl dbt build" in refused(
+    assert "There is no metl_marts.dcpm yet. Make it with: metl marts build" in refused(
         world, METL_JOB_DSN=database, code=2
     )
 
@@ -179,17 +179,17 @@ def fresh(world: Place, database: str) -> Iterator[Place]:
 
 
 def test_no_jobs(fresh: Place) -> None:
-    assert "No job was ever started here. Start one with: metl map" in run(fresh, "jobs").stdout
-    assert json.loads(run(fresh, "jobs", "--json").stdout) == []
+    assert "No job was ever started here. Start one with: metl map" in run(fresh, "jobs", "list").stdout
+    assert json.loads(run(fresh, "jobs", "list", "--json").stdout) == []
     assert "There is no job 'map'. There is: none." in sentence(run(fresh, "jobs", "stop", "map"), 2)
 
 
 def test_jobs_as_a_table_and_for_programs(fresh: Place) -> None:
     fresh.rows("select metl.start_job('nightly', '/checkpoint', gen_random_uuid())")
-    assert "nightly" in run(fresh, "jobs").stdout and "gone (was starting)" in " ".join(
-        run(fresh, "jobs").stdout.split()
+    assert "nightly" in run(fresh, "jobs", "list").stdout and "gone (was starting)" in " ".join(
+        run(fresh, "jobs", "list").stdout.split()
     )
-    [job] = json.loads(run(fresh, "jobs", "--json").stdout)
+    [job] = json.loads(run(fresh, "jobs", "list", "--json").stdout)
     assert (job["job"], job["status"], job["running"], job["rows_in"]) == ("nightly", "starting", False, 0)
     assert "There is no job 'map'. There is: nightly." in sentence(run(fresh, "jobs", "stop", "map"), 2)
 
@@ -256,7 +256,7 @@ def test_a_job_that_catches_up_says_so_and_counts_beside_what_it_did_before(fres
             given = json.dumps(progress | {"rows_in": 1000 + number})
             connection.execute("select metl.record_batch('nightly', %s, %s, %s)", [instance, number, given])
         connection.execute("select metl.report_job('nightly', %s, 'running')", [instance])
-        shown = run(fresh, "jobs", COLUMNS="250").stdout
+        shown = run(fresh, "jobs", "list", COLUMNS="250").stdout
     assert "running, catching up: 24 min behind" in shown and "1,001 of 2,001" in shown and "7 of 14" in shown
     assert "1,454,342" not in shown
 

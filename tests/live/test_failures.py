@@ -163,7 +163,7 @@ def own(tmp_path: Path) -> Iterator[tuple[Place, Metl]]:
     try:
         metl("up", "postgres", "kafka")
         metl("install")
-        metl("dbt", "run", "--select", "+dcpm")
+        metl("marts", "dbt", "run", "--select", "+dcpm")
         home = Home(metl.home)
         database = Postgres(home)
         job_dsn = database.dsn(MAPPER, "metl")

@@ -50,7 +50,7 @@ def test_messages_that_are_gone_from_kafka(place: Place, session: SparkSession) 
     send(place, "gone", b'{"id":2}')
     sentence = failure(session, place, "gone")
     assert "gone from Kafka" in sentence and "select metl.forget_positions('TOPIC')" in sentence
-    reset = command(place, "offsets", "reset", "gone", "--to", "earliest", "--why", "a test")
+    reset = command(place, "jobs", "reset", "gone", "--to", "earliest", "--why", "a test")
     assert f"Topic {name} was made anew" in reset.stderr
     assert f"select metl.forget_positions('{name}')" in reset.stderr
     assert recorded(place, "gone")["rows_in"] == 3

@@ -44,7 +44,7 @@ class Model:
         return result.stdout
 
     def apply(self, text: str, *words: str) -> str:
-        return self.said("cdm", "apply", "--no-publish", self.file(text), *words)
+        return self.said("entities", "apply", "--no-publish", self.file(text), *words)
 
     def file(self, text: str | bytes, name: str = "cdm.yaml") -> str:
         path = self.folder / name

@@ -1,4 +1,4 @@
-"""metl cdm plan, apply and export, as a steward calls them."""
+"""metl entities plan, apply and export, as a steward calls them."""
 
 import json
 from collections.abc import Iterator
@@ -49,13 +49,13 @@ def feed(model: Model) -> Model:
 
 
 def planned(model: Model, text: str, *words: str) -> list[dict[str, Any]]:
-    found = json.loads(model.said("cdm", "plan", "--json", model.file(text), *words))
+    found = json.loads(model.said("entities", "plan", "--json", model.file(text), *words))
     return list(found["entities"])
 
 
 def test_new_entities_are_one_state_each_and_then_nothing_changes(model: Model) -> None:
     text = f"{BEFORE}\n---\nentity: order\nattributes: [{{name: id, type: integer, optional: true}}]"
-    shown = model.said("cdm", "plan", model.file(text))
+    shown = model.said("entities", "plan", model.file(text))
     assert "person  new, version 1\n  + number  integer\n  + mail  string\n" in shown
     assert shown.endswith("\n2 new.\n")
     assert model.state() == 0
@@ -70,7 +70,7 @@ def test_new_entities_are_one_state_each_and_then_nothing_changes(model: Model) 
         ("id", "integer", True)
     ]
     assert "Nothing had to be changed.\n" in model.apply(text)
-    assert model.said("cdm", "plan", "--check", model.file(text)).endswith("2 unchanged.\n")
+    assert model.said("entities", "plan", "--check", model.file(text)).endswith("2 unchanged.\n")
     assert model.state() == 2
 
 
@@ -111,7 +111,7 @@ def test_a_next_version_with_its_differences_and_exactly_the_lost_cells(person: 
     )
     assert {cell["reason"] for cell in step["cells"] if cell["entity_attribute"] == "born"} == {"type_changed"}
 
-    shown = person.said("cdm", "plan", person.file(AFTER))
+    shown = person.said("entities", "plan", person.file(AFTER))
     assert "person  version 1 → 2\n" in shown
     for line in ("~ mail → email  renamed", "~ born  string → date", "- fax  string", "+ height  decimal"):
         assert f"\n  {line}\n" in shown
@@ -165,7 +165,7 @@ def test_a_rename_may_stay_in_the_file(model: Model) -> None:
 
 def test_losses_have_to_be_meant(person: Model) -> None:
     before = person.state()
-    result = person.metl("cdm", "apply", "--no-publish", person.file(AFTER))
+    result = person.metl("entities", "apply", "--no-publish", person.file(AFTER))
     assert (result.exit_code, result.stdout) == (2, "")
     assert "5 cells will be lost. Go on? Add --yes to do it; nothing was done." in result.stderr
     assert person.state() == before
@@ -176,14 +176,14 @@ def test_losses_have_to_be_meant(person: Model) -> None:
     [
         (BEFORE, ["--check"], 0),
         (AFTER, [], 0),
-        (AFTER, ["--check"], 1),
-        (AFTER, ["--check-losses"], 1),
-        (BEFORE.replace("clerk", "boss"), ["--check"], 1),
+        (AFTER, ["--check"], 3),
+        (AFTER, ["--check-losses"], 3),
+        (BEFORE.replace("clerk", "boss"), ["--check"], 3),
         (BEFORE.replace("clerk", "boss"), ["--check-losses"], 0),
     ],
 )
 def test_a_plan_can_be_a_gate(gate: Model, text: str, words: list[str], exit_code: int) -> None:
-    assert gate.metl("cdm", "plan", gate.file(text), *words).exit_code == exit_code
+    assert gate.metl("entities", "plan", gate.file(text), *words).exit_code == exit_code
 
 
 @pytest.fixture(scope="module")
@@ -194,12 +194,14 @@ def gate(postgres: str, template: str, tmp_path_factory: pytest.TempPathFactory)
 
 def test_what_only_the_database_has_is_left_alone_unless_it_is_to_go(person: Model) -> None:
     other = "entity: order\nattributes: []"
-    assert "person  only in the database, version 1; left alone\n" in person.said("cdm", "plan", person.file(other))
+    assert "person  only in the database, version 1; left alone\n" in person.said(
+        "entities", "plan", person.file(other)
+    )
     assert "Only in the database, and left alone: person.\n" in person.apply(other)
-    result = person.metl("cdm", "apply", "--no-publish", "--delete", person.file(other))
+    result = person.metl("entities", "apply", "--no-publish", "--delete", person.file(other))
     assert result.exit_code == 2 and "10 cells will be lost" in result.stderr
     assert "person  only in the database, version 1; deleted\n  10 cells lost:" in person.said(
-        "cdm", "plan", "--delete", person.file(other)
+        "entities", "plan", "--delete", person.file(other)
     )
     assert "person  version 1 was deleted in state" in person.apply(other, "--delete", "--yes")
     assert person.ones() == []
@@ -210,7 +212,7 @@ def test_what_only_the_database_has_is_left_alone_unless_it_is_to_go(person: Mod
 def test_under_policy_confirm_an_update_waits(person: Model) -> None:
     person.call("set_policy", "bank", "person", "confirm")
     text = f"{AFTER}---\nentity: order\nattributes: []"
-    assert "person  version 1 → 2, which would wait as a plan\n" in person.said("cdm", "plan", person.file(text))
+    assert "person  version 1 → 2, which would wait as a plan\n" in person.said("entities", "plan", person.file(text))
     before = person.state()
     said = person.apply(text)
     assert "person  version 2 would lose 5 cells and waits as plan 1. Decide with: metl plans confirm 1" in said
@@ -220,7 +222,7 @@ def test_under_policy_confirm_an_update_waits(person: Model) -> None:
     assert "which waits as plan 1" in person.apply(text)
     assert person.rows("select plan_id, description from metl.plans") == [(1, "Somebody we know well")]
     # Something else cannot overtake it.
-    result = person.metl("cdm", "apply", "--no-publish", person.file(AFTER.replace("well", "very well")))
+    result = person.metl("entities", "apply", "--no-publish", person.file(AFTER.replace("well", "very well")))
     assert result.exit_code == 2
     assert "Nothing was changed. Entity 'person' has another update that waits as plan 1. Decide it" in result.stderr
 
@@ -231,9 +233,9 @@ def test_under_policy_confirm_an_update_waits(person: Model) -> None:
 def test_a_frozen_mapping_stops_everything(person: Model) -> None:
     person.call("set_policy", None, "person", "freeze")
     text = f"entity: order\nattributes: []\n---{AFTER}"
-    assert "A mapping to entity 'person' is frozen" in person.said("cdm", "plan", person.file(text))
+    assert "A mapping to entity 'person' is frozen" in person.said("entities", "plan", person.file(text))
     before = person.state()
-    result = person.metl("cdm", "apply", "--no-publish", "--yes", person.file(text))
+    result = person.metl("entities", "apply", "--no-publish", "--yes", person.file(text))
     assert result.exit_code == 2
     assert "Nothing was changed. A mapping to entity 'person' is frozen" in result.stderr
     assert person.state() == before
@@ -253,27 +255,27 @@ attributes: []
 entity: ..
 attributes: []
 """
-    result = person.metl("cdm", "plan", person.file(text))
+    result = person.metl("entities", "plan", person.file(text))
     assert result.exit_code == 2
     assert "cdm.yaml:2: e_mail and mail of entity 'person' version 2 both continue mail. At most one" in result.stderr
     assert "cdm.yaml:5: The entity must have a name" in result.stderr
-    found = json.loads(person.metl("cdm", "plan", "--json", person.file(text)).stdout)
+    found = json.loads(person.metl("entities", "plan", "--json", person.file(text)).stdout)
     assert [problem["line"] for problem in found["problems"]] == [2, 5, 8, 11]
     assert "cdm.yaml:8: Entity '../../etc' would be taken for a path" in result.stderr
 
 
 def test_a_plan_warns_of_what_is_not_as_it_seems(gate: Model) -> None:
     text = BEFORE.replace("name: mail", "renamed_from: mial, name: email") + "---\nentity: sales order\nattributes: []"
-    shown = gate.said("cdm", "plan", gate.file(text))
+    shown = gate.said("entities", "plan", gate.file(text))
     assert "  + email  string; there is no 'mial' that it could be renamed from\n" in shown
     assert "  No topic can be named cdm.sales order: its messages would become dead letters.\n" in shown
 
 
 def test_a_reader_may_plan_and_export_but_not_apply(person: Model) -> None:
     file = person.file(AFTER)
-    assert person.metl("cdm", "plan", file, dsn=person.reader).exit_code == 0
-    assert person.metl("cdm", "export", dsn=person.reader).exit_code == 0
-    result = person.metl("cdm", "apply", "--yes", file, dsn=person.reader)
+    assert person.metl("entities", "plan", file, dsn=person.reader).exit_code == 0
+    assert person.metl("entities", "export", dsn=person.reader).exit_code == 0
+    result = person.metl("entities", "apply", "--yes", file, dsn=person.reader)
     assert result.exit_code == 1
     assert " may not change METL in database " in result.stderr and "Grant it metl_steward." in result.stderr
 
@@ -286,12 +288,14 @@ def test_an_export_of_what_sql_made_is_unchanged(model: Model) -> None:
     )
     model.call("add_entity_version", "empty", 1, [], "")
     folder = str(model.folder / "cdm")
-    assert model.said("cdm", "export", "--output", folder) == f"3 entities are in {folder}.\n"
-    assert model.said("cdm", "plan", "--check", folder).endswith("\n3 unchanged.\n")
-    assert model.said("cdm", "plan", "--check", model.file(model.said("cdm", "export"))).endswith("\n3 unchanged.\n")
-    assert "[bold]" in model.said("cdm", "plan", folder)
+    assert model.said("entities", "export", "--output", folder) == f"3 entities are in {folder}.\n"
+    assert model.said("entities", "plan", "--check", folder).endswith("\n3 unchanged.\n")
+    assert model.said("entities", "plan", "--check", model.file(model.said("entities", "export"))).endswith(
+        "\n3 unchanged.\n"
+    )
+    assert "[bold]" in model.said("entities", "plan", folder)
 
 
 def test_what_an_entity_means_is_shown(gate: Model) -> None:
-    assert gate.said("entities", "person").startswith("person version 1: Somebody we know\n")
-    assert json.loads(gate.said("entities", "person", "--json"))["description"] == "Somebody we know"
+    assert gate.said("entities", "show", "person").startswith("person version 1: Somebody we know\n")
+    assert json.loads(gate.said("entities", "show", "person", "--json"))["description"] == "Somebody we know"

@@ -202,7 +202,9 @@ def test_what_is_no_yaml_is_a_sentence(tmp_path: Path, text: str | bytes, proble
 
 
 def test_no_file_and_no_yaml_in_a_folder(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=f"There is no file or folder {tmp_path / 'cdm'}. .* metl cdm export --output"):
+    with pytest.raises(
+        BadInput, match=f"There is no file or folder {tmp_path / 'cdm'}. .* metl entities export --output"
+    ):
         read(tmp_path / "cdm", TYPES)
     (tmp_path / "notes.txt").write_text("entity: x")
     with pytest.raises(BadInput, match=r"There is no \.yaml or \.yml file in"):

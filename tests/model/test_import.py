@@ -1,4 +1,4 @@
-"""metl import and metl export, as a steward calls them."""
+"""metl matrix import and metl matrix export, as a steward calls them."""
 
 import json
 from collections.abc import Iterator
@@ -66,36 +66,36 @@ def test_an_export_is_sorted_and_complete(unchanged: Model) -> None:
     quoted = [
         ",".join(cell if cell.isdigit() else f'"{cell}"' for cell in line.split(",")) for line in BANK + SHOP_1 + SHOP_2
     ]
-    assert unchanged.said("export").splitlines() == [HEADER, *quoted]
-    assert unchanged.said("export", "--entity", "account").splitlines() == [HEADER, quoted[0]]
-    assert unchanged.said("export", "--schema", "shop").splitlines() == [HEADER, *quoted[1:]]
-    assert unchanged.said("export", "--schema", "shop", "--entity", "account").splitlines() == [HEADER]
+    assert unchanged.said("matrix", "export").splitlines() == [HEADER, *quoted]
+    assert unchanged.said("matrix", "export", "--entity", "account").splitlines() == [HEADER, quoted[0]]
+    assert unchanged.said("matrix", "export", "--schema", "shop").splitlines() == [HEADER, *quoted[1:]]
+    assert unchanged.said("matrix", "export", "--schema", "shop", "--entity", "account").splitlines() == [HEADER]
     path = unchanged.folder / "out.csv"
-    assert unchanged.said("export", "--output", str(path)) == ""
-    assert path.read_text() == unchanged.said("export")
+    assert unchanged.said("matrix", "export", "--output", str(path)) == ""
+    assert path.read_text() == unchanged.said("matrix", "export")
     assert sorted(each.name for each in unchanged.folder.iterdir() if "out" in each.name) == ["out.csv"]
 
 
 def test_types_that_may_not_fit_are_told_and_mapped(fed: Model) -> None:
     fed.call("add_entity_version", "customer", 1, [{"name": "is_active", "type": "boolean"}])
     lines = file(fed, "shop,1,mail,customer,1,is_active")
-    assert "+ mail → is_active (string to boolean: may not fit)" in fed.said("import", lines, "--dry-run")
-    told = fed.said("import", lines)
+    assert "+ mail → is_active (string to boolean: may not fit)" in fed.said("matrix", "import", lines, "--dry-run")
+    told = fed.said("matrix", "import", lines)
     assert "Values of other types: shop.mail → customer.is_active (string to boolean: may not fit)." in told
 
 
 def test_an_import_of_the_export_changes_nothing(unchanged: Model) -> None:
-    exported = unchanged.said("export")
+    exported = unchanged.said("matrix", "export")
     for words in ([], ["--replace"], ["--dry-run"]):
-        said = unchanged.said("import", "-", *words, stdin=exported)
+        said = unchanged.said("matrix", "import", "-", *words, stdin=exported)
         assert said.startswith("Nothing ")
-    assert json.loads(unchanged.said("import", "--json", "-", stdin=exported))["state"] is None
+    assert json.loads(unchanged.said("matrix", "import", "--json", "-", stdin=exported))["state"] is None
 
 
 def test_blocks_that_are_mentioned_are_set_whole_and_others_stay(fed: Model) -> None:
     before = fed.state()
     lines = ["shop,1,id,person,2,phone", "shop,1,fax,account,1,iban"]
-    said = fed.said("import", file(fed, *lines))
+    said = fed.said("matrix", "import", file(fed, *lines))
     assert said == f"State {before + 1} changed 2 blocks: 2 cells gained, 2 lost.\n"
     assert set(fed.ones()) == cells(*lines, *SHOP_2, *BANK)
     assert fed.state() == before + 1
@@ -106,26 +106,26 @@ def test_blocks_that_are_mentioned_are_set_whole_and_others_stay(fed: Model) -> 
 
 def test_replace_clears_what_is_not_mentioned(fed: Model) -> None:
     lines = [SHOP_2[0], "bank,7,id,person,2,number"]
-    fed.said("import", "--replace", file(fed, *lines))
+    fed.said("matrix", "import", "--replace", file(fed, *lines))
     assert set(fed.ones()) == cells(*lines)
     assert fed.rows("select * from metl.check()") == []
 
 
 def test_a_line_without_attributes_clears_its_block(fed: Model) -> None:
-    fed.said("import", file(fed, "shop,2,,person,2,"))
+    fed.said("matrix", "import", file(fed, "shop,2,,person,2,"))
     assert set(fed.ones()) == cells(*SHOP_1, *BANK)
 
 
 def test_a_dry_run_shows_what_would_change_and_changes_nothing(unchanged: Model) -> None:
     path = file(unchanged, "shop,2,id,person,2,number", "shop,2,fax,person,2,phone", *BANK)
-    shown = unchanged.said("import", "--dry-run", path)
+    shown = unchanged.said("matrix", "import", "--dry-run", path)
     assert shown.splitlines() == [
         "shop version 2 → person version 2",
         "  - mail → email",
         "  + fax → phone",
         "This would change 1 block: 1 cell gained, 1 lost.",
     ]
-    assert json.loads(unchanged.said("import", "--dry-run", "--json", path)) == {
+    assert json.loads(unchanged.said("matrix", "import", "--dry-run", "--json", path)) == {
         "gained": 1,
         "lost": 1,
         "blocks": [
@@ -139,7 +139,7 @@ def test_a_dry_run_shows_what_would_change_and_changes_nothing(unchanged: Model)
             }
         ],
     }
-    assert unchanged.metl("import", "--dry-run", path, dsn=unchanged.reader).exit_code == 0
+    assert unchanged.metl("matrix", "import", "--dry-run", path, dsn=unchanged.reader).exit_code == 0
 
 
 WRONG = {
@@ -170,14 +170,14 @@ def test_all_mistakes_at_once_each_with_its_line(unchanged: Model) -> None:
         (4 + len(WRONG), "A quote that is opened here is not closed."),
     ]
     for words in ([], ["--dry-run"]):
-        result = unchanged.metl("import", path, *words)
+        result = unchanged.metl("matrix", "import", path, *words)
         assert (result.exit_code, result.stdout) == (2, "")
         first, *shown = result.stderr.splitlines()
         assert first == f"Error: {len(expected)} things are wrong, so that nothing was changed."
         assert len(shown) == len(expected)
         for line, (number, said) in zip(shown, expected, strict=True):
             assert line.startswith(f"{path}:{number}: {said}")
-    found = json.loads(unchanged.metl("import", "--json", path).stdout)["problems"]
+    found = json.loads(unchanged.metl("matrix", "import", "--json", path).stdout)["problems"]
     assert [problem["line"] for problem in found] == [number for number, _ in expected]
 
 
@@ -197,7 +197,7 @@ def test_what_lines_say_against_each_other(unchanged: Model) -> None:
         "shop,1,id,account,1,iban",
     )
     one_to_one = "already; a block is 1:1 both ways."
-    assert unchanged.metl("import", path).stderr.splitlines()[1:] == [
+    assert unchanged.metl("matrix", "import", path).stderr.splitlines()[1:] == [
         f"{path}:4: Line 2 says the same.",
         f"{path}:5: Attribute 'id' is mapped to 'number' in line 2 {one_to_one}",
         f"{path}:6: Entity attribute 'email' is mapped from 'mail' in line 3 {one_to_one}",
@@ -209,10 +209,10 @@ def test_what_lines_say_against_each_other(unchanged: Model) -> None:
 
 def test_many_mistakes_are_counted_and_all_of_them_in_json(unchanged: Model) -> None:
     path = file(unchanged, *(f"shop,1,a{number},person,2,c{number}" for number in range(2500)))
-    result = unchanged.metl("import", path)
+    result = unchanged.metl("matrix", "import", path)
     assert result.stderr.startswith("Error: 5,000 things are wrong, so that nothing was changed.\n")
     assert result.stderr.endswith("\nand 4,980 more, which --json lists\n")
-    assert len(json.loads(unchanged.metl("import", "--json", path).stdout)["problems"]) == 5000
+    assert len(json.loads(unchanged.metl("matrix", "import", "--json", path).stdout)["problems"]) == 5000
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_many_mistakes_are_counted_and_all_of_them_in_json(unchanged: Model) -> 
     ],
 )  # fmt: skip
 def test_what_is_no_such_file_at_all(unchanged: Model, text: bytes, sentence: str) -> None:
-    result = unchanged.metl("import", unchanged.file(text, "mappings.csv"))
+    result = unchanged.metl("matrix", "import", unchanged.file(text, "mappings.csv"))
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
 
@@ -248,7 +248,7 @@ def test_what_is_no_such_file_at_all(unchanged: Model, text: bytes, sentence: st
     ids=["BOM and CRLF", "semicolons", "tabs", "CR", "empty lines", "spaces and quotes", "another order"],
 )  # fmt: skip
 def test_files_as_spreadsheets_write_them(unchanged: Model, text: str) -> None:
-    assert unchanged.said("import", unchanged.file(text, "mappings.csv")).startswith("Nothing to change")
+    assert unchanged.said("matrix", "import", unchanged.file(text, "mappings.csv")).startswith("Nothing to change")
 
 
 def test_names_that_look_like_formulas(model: Model) -> None:
@@ -273,15 +273,15 @@ def test_names_that_look_like_formulas(model: Model) -> None:
     model.call("add_entity_version", "@person", 1, attributes(*names))
     model.call("set_block", "=shop", 1, "@person", 1, {name: name for name in names})
     before = model.ones()
-    exported = model.said("export").encode()
+    exported = model.said("matrix", "export").encode()
     for line in exported.decode().replace('"', "").split("\n")[1:]:
         assert not line.startswith(tuple("=+-@\t\r"))
-    model.said("import", "--replace", file(model))
+    model.said("matrix", "import", "--replace", file(model))
     assert model.ones() == []
-    model.said("import", model.file(exported, "mappings.csv"))
+    model.said("matrix", "import", model.file(exported, "mappings.csv"))
     assert model.ones() == before
     # Typed by hand, without what the export puts before names.
-    assert model.said("import", "-", stdin=f"{HEADER}\n=shop,1,=1+1,@person,1,=1+1\n").startswith("State ")
+    assert model.said("matrix", "import", "-", stdin=f"{HEADER}\n=shop,1,=1+1,@person,1,=1+1\n").startswith("State ")
     assert len(model.ones()) == 1
 
 
@@ -290,17 +290,19 @@ def test_a_frozen_block_is_refused_and_with_it_everything(fed: Model) -> None:
     before = fed.state()
     path = file(fed, "shop,1,id,person,2,number", "bank,7,id,person,2,number")
     for words in ([], ["--dry-run"]):
-        result = fed.metl("import", path, *words)
+        result = fed.metl("matrix", "import", path, *words)
         assert (result.exit_code, result.stdout) == (2, "")
         assert "The mapping of schema 'shop' to entity 'person' is frozen. Set another policy first" in result.stderr
     assert fed.state() == before
     # What is frozen may be mentioned as it is.
-    assert fed.said("import", file(fed, *SHOP_1, "bank,7,id,person,2,number")).startswith("State ")
+    assert fed.said("matrix", "import", file(fed, *SHOP_1, "bank,7,id,person,2,number")).startswith("State ")
 
 
 def test_a_reader_may_export_but_not_import(unchanged: Model) -> None:
-    assert unchanged.metl("export", dsn=unchanged.reader).stdout == unchanged.said("export")
-    result = unchanged.metl("import", file(unchanged, *BANK, "shop,1,fax,person,2,phone"), dsn=unchanged.reader)
+    assert unchanged.metl("matrix", "export", dsn=unchanged.reader).stdout == unchanged.said("matrix", "export")
+    result = unchanged.metl(
+        "matrix", "import", file(unchanged, *BANK, "shop,1,fax,person,2,phone"), dsn=unchanged.reader
+    )
     assert (result.exit_code, result.stdout) == (1, "")
     assert " may not change METL in database " in result.stderr and "Grant it metl_steward." in result.stderr
 
@@ -308,10 +310,10 @@ def test_a_reader_may_export_but_not_import(unchanged: Model) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["import"], "Missing argument 'FILE'"),
-        (["import", "nowhere.csv"], "'nowhere.csv': No such file or directory"),
-        (["export", "--schema", "shp"], "There is no schema 'shp'. Did you mean 'shop'?"),
-        (["export", "--entity", "zzz"], "There is no entity 'zzz'. Known are 'account', 'person'."),
+        (["matrix", "import"], "Missing argument 'FILE'"),
+        (["matrix", "import", "nowhere.csv"], "'nowhere.csv': No such file or directory"),
+        (["matrix", "export", "--schema", "shp"], "There is no schema 'shp'. Did you mean 'shop'?"),
+        (["matrix", "export", "--entity", "zzz"], "There is no entity 'zzz'. Known are 'account', 'person'."),
     ],
 )
 def test_wrong_words_are_a_sentence(unchanged: Model, words: list[str], sentence: str) -> None:
@@ -321,7 +323,7 @@ def test_wrong_words_are_a_sentence(unchanged: Model, words: list[str], sentence
 
 
 def test_a_file_that_cannot_be_written_is_a_sentence_and_leaves_nothing(unchanged: Model) -> None:
-    result = unchanged.metl("export", "--output", str(unchanged.folder / "no" / "out.csv"))
+    result = unchanged.metl("matrix", "export", "--output", str(unchanged.folder / "no" / "out.csv"))
     assert result.exit_code == 2 and "out.csv cannot be written: No such file or directory." in result.stderr
 
 
@@ -330,7 +332,7 @@ def test_an_import_waits_for_whoever_writes_and_sees_what_they_did(fed: Model) -
     waiting = "select from pg_locks inner join pg_stat_activity using (pid) where not granted and datname = %s"
     with ThreadPoolExecutor() as beside, psycopg.connect(fed.owner) as other:
         other.execute("select metl.delete_schema_version('bank', 7)")
-        importing = beside.submit(fed.metl, "import", file(fed, *BANK))
+        importing = beside.submit(fed.metl, "matrix", "import", file(fed, *BANK))
         await_true(lambda: bool(fed.rows(waiting, other.info.dbname)), "an import that waits", 60)
         other.commit()
         result = importing.result(60)

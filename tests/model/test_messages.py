@@ -96,10 +96,10 @@ def test_every_mapped_message_is_as_the_published_schema_says(
     entity = f"kind{uuid.uuid4().hex[:8]}"
     types = add_schema_version(model, registry, topic, version)
     described = [{"name": f"the {name}", "type": kind, "description": f"Of {name}"} for name, kind in types.items()]
-    model.said("cdm", "apply", model.file(yaml.safe_dump({"entity": entity, "attributes": described})))
+    model.said("entities", "apply", model.file(yaml.safe_dump({"entity": entity, "attributes": described})))
     lines = [f"{topic},1,{name},{entity},1,the {name}" for name in types]
     header = "schema,version,attribute,entity,entity_version,entity_attribute"
-    model.said("import", "-", stdin="\n".join([header, *lines]))
+    model.said("matrix", "import", "-", stdin="\n".join([header, *lines]))
 
     with job_role(model.owner, "metl_job") as job_dsn:
         place = Place(model.owner, job_dsn, kafka, tmp_path, marts)

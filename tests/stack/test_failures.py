@@ -103,7 +103,7 @@ def test_a_stale_pid_is_never_killed(metl: Metl) -> None:
         record.write_text(json.dumps({**killed, "pid": stranger.pid}))
         lock = metl.home / "postgres" / "data" / "postmaster.pid"
         lock.write_text("\n".join([str(stranger.pid), *lock.read_text().splitlines()[1:]]))
-        assert metl.status(code=1)["postgres"]["state"] == "died"
+        assert metl.status(code=3)["postgres"]["state"] == "died"
         metl("up", "postgres")
         metl("down")
         assert stranger.poll() is None
@@ -113,7 +113,7 @@ def test_a_stale_pid_is_never_killed(metl: Metl) -> None:
 
 
 def test_a_truncated_archive_is_fetched_again(metl: Metl, tmp_path: Path) -> None:
-    metl("fetch", "debezium")
+    metl("stack", "fetch", "debezium")
     cache = tmp_path / "cache"
     copy = cache / jars.folder("debezium").parent.name / "debezium"
     shutil.copytree(jars.folder("debezium"), copy)
@@ -121,11 +121,11 @@ def test_a_truncated_archive_is_fetched_again(metl: Metl, tmp_path: Path) -> Non
     whole = jar.stat().st_size
     os.truncate(jar, 1000)
 
-    said = metl("fetch", "debezium", METL_CACHE=str(cache))
+    said = metl("stack", "fetch", "debezium", METL_CACHE=str(cache))
 
     assert "the cache is damaged" in said and "1000 bytes instead of" in said
     assert jar.stat().st_size == whole
-    assert "damaged" not in metl("fetch", "debezium", METL_CACHE=str(cache))
+    assert "damaged" not in metl("stack", "fetch", "debezium", METL_CACHE=str(cache))
 
 
 def test_an_address_from_the_environment_is_checked_and_not_started(metl: Metl, postgres: str) -> None:

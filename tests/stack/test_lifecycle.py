@@ -46,7 +46,7 @@ def test_everything_survives_a_kill_and_nothing_survives_down(metl: Metl) -> Non
 
     for pid in pids(up).values():
         os.kill(pid, signal.SIGKILL)
-    died = metl.status(code=1)
+    died = metl.status(code=3)
     assert {died[name]["state"] for name in pids(up)} == {"died"}
 
     metl("up")
@@ -58,7 +58,7 @@ def test_everything_survives_a_kill_and_nothing_survives_down(metl: Metl) -> Non
         assert connection.execute("select * from trace").fetchall() == [(1,), (2,)]
     assert captured(addresses, 2) == [1, 2], "Connect took its connector up again"
 
-    assert all(part in metl("logs", "postgres") for part in ["database system", "not properly shut down"])
+    assert all(part in metl("stack", "logs", "postgres") for part in ["database system", "not properly shut down"])
     metl("down")
     assert metl.processes() == []
     assert metl.ports() & listening() == set()
@@ -168,7 +168,7 @@ def test_jobs_log_in_elsewhere_as_the_environment_says(tmp_path: Path, monkeypat
     server = Postgres(Home(tmp_path))
     monkeypatch.delenv("METL_JOB_DSN", raising=False)
     monkeypatch.setenv("METL_DSN", server.local_address)
-    assert "user=metl_mapper" in server.job_address, "`metl env` names the local one"
+    assert "user=metl_mapper" in server.job_address, "`metl stack env` names the local one"
     monkeypatch.setenv("METL_DSN", "host=elsewhere")
     assert server.job_address == "host=elsewhere"
     monkeypatch.setenv("METL_JOB_DSN", "host=elsewhere user=job")
@@ -181,7 +181,7 @@ def test_no_password_is_in_a_process_list_or_a_log(metl: Metl) -> None:
     assert len(passwords) == 3
     texts = [" ".join(process.cmdline()) for process in metl.processes()]
     texts += [path.read_text(errors="replace") for path in metl.home.glob("*/log*")]
-    texts += [metl("env"), metl("status")]
+    texts += [metl("stack", "env"), metl("status")]
     for password in passwords:
         assert not any(password in text for text in texts)
     for secret in ("passwords.properties", "pgpass"):

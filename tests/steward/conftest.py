@@ -16,8 +16,9 @@ from tests.unit.test_cli import metl
 
 #: What a steward works with.
 COMMANDS = [
-    *("states", "diff", "notices", "plans", "policy", "schemas", "entities", "feeds", "fed-by", "search"),
-    *("coverage", "progression", "block", "simulate", "suggest"),
+    *("matrix states", "matrix diff", "plans notices", "plans acknowledge", "plans list", "plans confirm"),
+    *("plans reject", "plans policy set", "matrix schemas", "entities show", "matrix feeds", "matrix fed-by"),
+    *("matrix search", "entities coverage", "matrix progression", "matrix block", "matrix simulate", "matrix suggest"),
 ]
 
 People = dict[str, dict[str, str]]

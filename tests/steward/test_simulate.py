@@ -27,16 +27,16 @@ def draft(folder: Path, content: Any) -> str:
 
 
 def test_a_safe_draft(look: Run, tmp_path: Path) -> None:
-    result = look("simulate", draft(tmp_path, SAFE), "--schema", SHOP)
+    result = look("matrix", "simulate", draft(tmp_path, SAFE), "--schema", SHOP)
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == f"Safe: version 4 of {SHOP} would lose no mapping.\n"
-    found = json.loads(look("simulate", draft(tmp_path, SAFE), "--schema", SHOP, "--json").stdout)
+    found = json.loads(look("matrix", "simulate", draft(tmp_path, SAFE), "--schema", SHOP, "--json").stdout)
     assert found == {"schema": SHOP, "version": 4, "safe": True, "entities": [], "lost": [], "likely_renames": []}
 
 
 def test_a_draft_that_loses_cells(look: Run, tmp_path: Path) -> None:
-    result = look("simulate", draft(tmp_path, LOSING), "--schema", SHOP)
-    assert (result.exit_code, result.stderr) == (1, "")
+    result = look("matrix", "simulate", draft(tmp_path, LOSING), "--schema", SHOP)
+    assert (result.exit_code, result.stderr) == (3, "")
     assert (
         result.stdout
         == f"""\
@@ -47,8 +47,8 @@ Version 4 of {SHOP} would lose 2 cells of person:
 What goes on under another name keeps its cells if it says so: aliases in Avro, x-renamed-from elsewhere.
 """
     )
-    again = look("simulate", draft(tmp_path, LOSING), "--schema", SHOP, "--json")
-    assert again.exit_code == 1
+    again = look("matrix", "simulate", draft(tmp_path, LOSING), "--schema", SHOP, "--json")
+    assert again.exit_code == 3
     found = json.loads(again.stdout)
     assert (found["safe"], found["entities"]) == (False, ["person"])
     assert [(cell["entity_attribute"], cell["reason"]) for cell in found["lost"]] == [
@@ -59,12 +59,12 @@ What goes on under another name keeps its cells if it says so: aliases in Avro, 
 
 def test_what_looks_like_a_rename(look: Run, tmp_path: Path) -> None:
     renamed = [{"name": "id", "type": "int64"}, {"name": "fullName", "type": "string"}, {"name": "dob", "type": "date"}]
-    result = look("simulate", draft(tmp_path, renamed), "--schema", SHOP)
-    assert result.exit_code == 1
+    result = look("matrix", "simulate", draft(tmp_path, renamed), "--schema", SHOP)
+    assert result.exit_code == 3
     assert "  - name → full_name\nIt looks like name → fullName (0.82).\nWhat goes on under" in result.stdout
     # As registries have it, with all its former names.
     listed = [*renamed, {"name": "mobile", "type": "string", "renamed_from": ["phone", "tel"]}]
-    found = json.loads(look("simulate", draft(tmp_path, listed), "--schema", SHOP, "--json").stdout)
+    found = json.loads(look("matrix", "simulate", draft(tmp_path, listed), "--schema", SHOP, "--json").stdout)
     assert found["likely_renames"] == [{"attribute": "name", "renamed_to": "fullName", "score": 0.82}]
 
 
@@ -110,17 +110,17 @@ FORMATS: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_drafts_in_the_words_of_registries_name_their_schema(look: Run, tmp_path: Path, form: str) -> None:
-    for content, exit_code, lost in zip(FORMATS[form], (0, 0, 1), ([], [], ["full_name"]), strict=True):
-        result = look("simulate", draft(tmp_path, content), "--json")
+    for content, exit_code, lost in zip(FORMATS[form], (0, 0, 3), ([], [], ["full_name"]), strict=True):
+        result = look("matrix", "simulate", draft(tmp_path, content), "--json")
         assert (result.exit_code, result.stderr) == (exit_code, "")
         found = json.loads(result.stdout)
         assert (found["schema"], [cell["entity_attribute"] for cell in found["lost"]]) == (SHOP, lost)
 
 
 def test_a_draft_from_stdin(reader: str) -> None:
-    words = ["simulate", "-", "--schema", SHOP]
+    words = ["matrix", "simulate", "-", "--schema", SHOP]
     result = CliRunner().invoke(main, words, input=json.dumps(LOSING), env={"METL_DSN": reader})
-    assert result.exit_code == 1
+    assert result.exit_code == 3
     assert "would lose 2 cells of person" in result.stdout
 
 
@@ -150,18 +150,20 @@ def test_a_draft_from_stdin(reader: str) -> None:
 def test_what_is_wrong_is_exit_code_2(
     look: Run, tmp_path: Path, content: Any, options: list[str], sentence: str
 ) -> None:
-    result = look("simulate", draft(tmp_path, content), *options)
+    result = look("matrix", "simulate", draft(tmp_path, content), *options)
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr
 
 
 def test_a_draft_that_is_not_text(look: Run, tmp_path: Path) -> None:
     (tmp_path / "draft.json").write_bytes(b"[\xff]")
-    result = look("simulate", str(tmp_path / "draft.json"), "--schema", SHOP)
+    result = look("matrix", "simulate", str(tmp_path / "draft.json"), "--schema", SHOP)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "draft.json is not text in UTF-8." in result.stderr
 
 
 def test_a_database_that_does_not_answer_prints_nothing_to_stdout(tmp_path: Path) -> None:
-    result = metl("simulate", draft(tmp_path, SAFE), "--schema", SHOP, METL_DSN="postgresql://127.0.0.1:1/metl")
+    result = metl(
+        "matrix", "simulate", draft(tmp_path, SAFE), "--schema", SHOP, METL_DSN="postgresql://127.0.0.1:1/metl"
+    )
     assert (result.exit_code, result.stdout) == (1, "")

@@ -25,23 +25,23 @@ COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 WIDE = "shop.public.customer_with_a_long_name"
 COMMANDS = [
     "--help",
-    "states",
-    "diff 0",
-    "notices",
-    "plans",
-    "policy",
-    "schemas",
-    f"schemas {WIDE}",
-    "entities",
-    "entities wide",
-    f"feeds {WIDE}",
-    "fed-by wide",
-    "search attribute",
-    "coverage",
-    "coverage wide",
-    f"progression {WIDE}",
-    f"block show {WIDE} newest wide",
-    "suggest -n 2",
+    "matrix states",
+    "matrix diff 0",
+    "plans notices",
+    "plans list",
+    "plans policy list",
+    "matrix schemas",
+    f"matrix schemas {WIDE}",
+    "entities list",
+    "entities show wide",
+    f"matrix feeds {WIDE}",
+    "matrix fed-by wide",
+    "matrix search attribute",
+    "entities coverage",
+    "entities coverage wide",
+    f"matrix progression {WIDE}",
+    f"matrix block show {WIDE} newest wide",
+    "matrix suggest -n 2",
 ]
 
 
@@ -84,7 +84,7 @@ def test_fits_80_columns(wide: str, words: str, monkeypatch: pytest.MonkeyPatch)
     found = shown(words, wide)
     assert len(found) > 1
     # Commands to copy are one line each, however long.
-    assert [line for line in found if cell_len(line) > 80 and not line.startswith("  metl block add ")] == []
+    assert [line for line in found if cell_len(line) > 80 and not line.startswith("  metl matrix block add ")] == []
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -96,21 +96,21 @@ def test_a_pipe_gets_the_same_whatever_the_terminal(wide: str, words: str) -> No
 
 
 def test_long_lists_are_whole_in_a_pipe_and_cut_on_a_terminal(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    [whole] = [line for line in shown("coverage wide", wide) if line.startswith("entity_attribute_number_0 ")]
+    [whole] = [line for line in shown("entities coverage wide", wide) if line.startswith("entity_attribute_number_0 ")]
     assert all(f"{WIDE}_{number}" in whole for number in range(30))
     monkeypatch.setattr(console, "width", 80)
-    cut = " ".join(" ".join(shown("coverage wide", wide)).split())
+    cut = " ".join(" ".join(shown("entities coverage wide", wide)).split())
     assert "and 20 more" in cut
 
 
 def test_tables_are_folded_between_words(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "width", 80)
-    assert shown("search mail", reader)[-2:] == [
+    assert shown("matrix search mail", reader)[-2:] == [
         "entity      person.email                 2         shop.public.customer.e_mail,",
         "attribute                                          shop.public.customer.mail",
     ]
     monkeypatch.setattr(console, "width", 30)
-    assert max(map(cell_len, shown("search mail", reader))) <= 30, "where that cannot be, anywhere"
+    assert max(map(cell_len, shown("matrix search mail", reader))) <= 30, "where that cannot be, anywhere"
 
 
 def test_a_wide_block_leaves_out_what_maps_nothing(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +126,7 @@ def test_a_wide_block_leaves_out_what_maps_nothing(wide: str, monkeypatch: pytes
 
 def test_a_matrix_that_cannot_fit_is_folded(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "width", 56)
-    narrow = shown(f"block show {WIDE} 1 wide", wide)
+    narrow = shown(f"matrix block show {WIDE} 1 wide", wide)
     assert all(cell_len(line) <= 56 for line in narrow if "│" in line or "·" in line)
     assert sum(line.startswith("entity_attribute_number_3 ") for line in narrow) > 1
     assert sum(line.count(" 1") for line in narrow if line.startswith("entity_")) == 8
@@ -137,14 +137,26 @@ def test_names_are_shown_as_they_are_but_tell_the_terminal_nothing(own: str, act
     with psycopg.connect(own) as connection:
         connection.execute("select metl.add_schema_version(%s, 1, %s)", [name, attributes("[bold]a", "b\x1b[0m")])
         connection.execute("select metl.set_block(%s, 1, 'product', 1, %s)", [name, Jsonb({"sku": "b\x1b[0m"})])
-    block = act("block", "show", name, "1", "product")
+    block = act("matrix", "block", "show", name, "1", "product")
     for result in (
-        *(act("schemas"), act("schemas", name), act("feeds", name), act("fed-by", "product"), act("states")),
-        *(act("diff"), act("search", "sku"), act("progression", name), act("suggest", name), block),
+        *(
+            act("matrix", "schemas"),
+            act("matrix", "schemas", name),
+            act("matrix", "feeds", name),
+            act("matrix", "fed-by", "product"),
+            act("matrix", "states"),
+        ),
+        *(
+            act("matrix", "diff"),
+            act("matrix", "search", "sku"),
+            act("matrix", "progression", name),
+            act("matrix", "suggest", name),
+            block,
+        ),
     ):
         assert result.exit_code == 0, result.output
         assert "\x1b" not in result.stdout
-    assert "[red]sch�[31mema�" in act("schemas").stdout
+    assert "[red]sch�[31mema�" in act("matrix", "schemas").stdout
     assert "[bold]a" in block.stdout
 
 
@@ -155,7 +167,7 @@ def test_on_a_real_terminal(reader: str) -> None:
     environment = {**os.environ, "METL_DSN": reader, "TERM": "xterm"}
     for variable in ("COLUMNS", "NO_COLOR"):
         environment.pop(variable, None)
-    command = [sys.executable, "-m", "metl", "notices"]
+    command = [sys.executable, "-m", "metl", "plans", "notices"]
     process = subprocess.Popen(command, stdout=follower, stderr=follower, stdin=follower, env=environment)
     os.close(follower)
     said = b""
@@ -176,7 +188,7 @@ def test_whoever_reads_a_pipe_may_stop(reader: str) -> None:
     """As head does."""
     environment = {**os.environ, "METL_DSN": reader}
     with subprocess.Popen(
-        [sys.executable, "-m", "metl", "states", "--json"],
+        [sys.executable, "-m", "metl", "matrix", "states", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment,

@@ -40,9 +40,9 @@ def test_versions_are_taken(guarded: Proxy, shelf: Shelf, matrix: Matrix) -> Non
 def test_entities_are_published(guarded: Proxy, shelf: Shelf, matrix: Matrix) -> None:
     name = f"person {shelf.group}"
     matrix.rows("select metl.add_entity_version(%s, 1, %s)", name, json.dumps([{"name": "mail", "type": "string"}]))
-    result = metl(address(guarded), "cdm", "publish", dsn=matrix.dsn)
+    result = metl(address(guarded), "entities", "publish", dsn=matrix.dsn)
     assert (result.exit_code, result.stdout) == (0, f"Published to the registry: {name} 1.\n")
-    assert "nothing new" in metl(address(guarded), "cdm", "publish", dsn=matrix.dsn).stdout
+    assert "nothing new" in metl(address(guarded), "entities", "publish", dsn=matrix.dsn).stdout
 
 
 def test_it_counts_as_up(guarded: Proxy, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -55,7 +55,7 @@ def test_it_counts_as_up(guarded: Proxy, tmp_path_factory: pytest.TempPathFactor
 
 def test_a_wrong_password_is_a_sentence(guarded: Proxy, matrix: Matrix) -> None:
     wrong = address(guarded, "wrong")
-    for words in (["cdm", "publish"], ["sync"], ["up", "registry"]):
+    for words in (["entities", "publish"], ["sync"], ["up", "registry"]):
         result = metl(wrong, *words, dsn=matrix.dsn)
         assert result.exit_code == 1
         assert "answered 401: who are you?" in result.output

@@ -101,7 +101,7 @@ def waiting(shelf: Shelf, matrix: Matrix) -> int:
     assert "shop.order 1 came" in said
     assert [outcome for *_, outcome in matrix.outcomes()] == ["registered", "waiting", "pending", "registered"]
     assert matrix.rows("select plan_id from metl.registry_versions where outcome = 'pending'") == [(1,)]
-    told = "shop.customer 3 waits behind plan 1: see metl plans"
+    told = "shop.customer 3 waits behind plan 1: see metl plans list"
     assert told in said
     assert matrix.sync() == f"{told}\nVersions: 1 waiting behind a plan.\n"
     return 1
@@ -117,10 +117,10 @@ def test_what_waits_behind_a_plan_is_told_with_its_dead_letters(waiting: int, ma
         for offset, ref in enumerate([refs["global_id"], third, third, 999_999])
     ]  # fmt: skip
     matrix.rows("select metl.collect_letters('metl.dead', %s, '{}')", json.dumps(letters))
-    assert "shop.customer 3 waits behind plan 1, and 2 dead letters with it: see metl plans" in matrix.sync()
-    shown = metl("plans", METL_DSN=matrix.dsn).stdout
+    assert "shop.customer 3 waits behind plan 1, and 2 dead letters with it: see metl plans list" in matrix.sync()
+    shown = metl("plans", "list", METL_DSN=matrix.dsn).stdout
     assert "Versions of the registry that wait behind it: 3.\nDead letters that wait for it: 3." in shown
-    [plan] = json.loads(metl("plans", "--json", METL_DSN=matrix.dsn).stdout)
+    [plan] = json.loads(metl("plans", "list", "--json", METL_DSN=matrix.dsn).stdout)
     assert plan["behind"] == [{"version": None, "registry_version": "3", "letters": 2}] and plan["letters"] == 3
 
     # Nor are they forgotten when the plan is rejected.
@@ -133,7 +133,7 @@ def test_what_waits_behind_a_plan_is_told_with_its_dead_letters(waiting: int, ma
     said = matrix.sync()
     assert told in said and "shop.customer 3 waits as plan 2" in said
     assert matrix.sync() == f"{told}Versions: 1 rejected, with dead letters.\n"
-    assert f"Its dead letters: 1. {again}" in metl("plans", "--all", METL_DSN=matrix.dsn).stdout
+    assert f"Its dead letters: 1. {again}" in metl("plans", "list", "--all", METL_DSN=matrix.dsn).stdout
     matrix.rows("select metl.confirm_plan(2)")
     assert told not in matrix.sync("--retry", "shop.customer"), "it waits again"
 

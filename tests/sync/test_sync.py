@@ -66,7 +66,7 @@ def test_each_version_is_an_auto_update_and_a_state_in_order(shelf: Shelf, matri
     assert said.splitlines() == [
         "shop.customer 2 came: 2 cells carried over.",
         "shop.order 1 came: there was nothing to carry over.",
-        "shop.customer 3 came: 1 cell carried over, 1 lost: see metl notices.",
+        "shop.customer 3 came: 1 cell carried over, 1 lost: see metl plans notices.",
         "Versions: 3 registered.",
     ]
     added = matrix.rows("select schema, version, added from metl.schema_versions order by added")
@@ -253,7 +253,7 @@ def test_a_dry_run_tells_all_and_changes_nothing(shelf: Shelf, matrix: Matrix) -
     said = matrix.sync("--dry-run", code=1)
 
     assert [matrix.rows(query) for query in everything] == before
-    assert "shop.customer 2 came: 1 cell carried over, 1 lost: see metl notices." in said
+    assert "shop.customer 2 came: 1 cell carried over, 1 lost: see metl plans notices." in said
     assert "Versions: 2 registered, 1 not readable. Nothing was changed: a dry run." in said
     real = matrix.sync(code=1)
     assert said.splitlines()[:3] == real.splitlines()[:3]

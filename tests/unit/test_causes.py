@@ -27,7 +27,10 @@ Caused by: java.lang.NullPointerException: Cannot invoke "DataCollection.getId()
     [
         (WRAPPED, "Publication autocreation is disabled, please create one"),
         (WITHOUT_MESSAGE, "connect exception"),
-        (BUG, "a NullPointerException in Debezium; the log of Kafka Connect (`metl logs connect`) says what led to it"),
+        (
+            BUG,
+            "a NullPointerException in Debezium; the log of Kafka Connect (`metl stack logs connect`) says why",
+        ),
         ("org.postgresql.util.PSQLException: FATAL: password authentication failed", "password authentication failed"),
         ("", "it does not say why"),
     ],

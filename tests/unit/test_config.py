@@ -20,7 +20,7 @@ def files(root: Path, *patterns: str) -> dict[str, str]:
 
 
 def mentioned(texts: dict[str, str]) -> set[str]:
-    found = {name for text in texts.values() for name in re.findall(r"METL_[A-Z_]+\b", text)}
+    found = {name for text in texts.values() for name in re.findall(r"(?<!_)METL_[A-Z_]+\b", text)}
     return {name for name in found if not name.endswith("_")}
 
 

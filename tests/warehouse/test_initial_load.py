@@ -26,7 +26,7 @@ class World:
     state: int
 
     def load(self, *words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "metl", "initial-load", *words]
+        command = [sys.executable, "-m", "metl", "entities", "initial-load", *words]
         given = {"METL_DSN": self.dsn, "METL_SOURCE_DSN": self.source_dsn}
         return subprocess.run(command, env=os.environ | given, text=True, capture_output=True)
 

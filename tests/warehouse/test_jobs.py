@@ -152,7 +152,7 @@ def running(place: Place, job: str) -> None:
 
 def test_dbt_models_over_it(place: Place, tmp_path: Path) -> None:
     """The source file, as a dbt project of somebody's own takes it."""
-    source = run(place, "dbt-source")
+    source = run(place, "entities", "dbt-source")
     assert source.returncode == 0, source.stderr
     (tmp_path / "models").mkdir()
     (tmp_path / "models" / "warehouse.yml").write_text(source.stdout)

@@ -93,7 +93,7 @@ def test_values_are_cleared_in_the_rows_of_that_schema_and_stay_so(
     connection: psycopg.Connection, database: str
 ) -> None:
     state = shrink(connection)
-    result = metl("policy", "column", "person", "email", "clear", METL_DSN=database)
+    result = metl("plans", "policy", "set-column", "person", "email", "clear", "--yes", METL_DSN=database)
     assert (result.exit_code, result.stdout) == (
         0,
         "person.email: clear. It becomes null in rows whose schema does not feed it any more.\n",
@@ -112,8 +112,8 @@ def test_values_are_cleared_in_the_rows_of_that_schema_and_stay_so(
     by_sql = "select metl.merge_initial_load('person', 'shop.a', 'shop.a', 1, now(), '{number,email}')"
     assert connection.execute(by_sql.encode()).fetchall() == [(1,)]
     assert emails(connection)["shop.a", 5] is None
-    assert "shop.a since version 2, state" in metl("coverage", "person", METL_DSN=database).stdout
-    assert "email clear" in " ".join(metl("policy", "column", METL_DSN=database).stdout.split())
+    assert "shop.a since version 2, state" in metl("entities", "coverage", "person", METL_DSN=database).stdout
+    assert "email clear" in " ".join(metl("plans", "policy", "columns", METL_DSN=database).stdout.split())
 
 
 def test_a_policy_that_was_there_before_is_taken_up_with_the_state(connection: psycopg.Connection) -> None:
@@ -148,7 +148,8 @@ def test_a_large_table_is_cleared_in_steps(connection: psycopg.Connection) -> No
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("person", "email"), "Give the entity, its attribute and keep or clear"),
+        (("person", "email"), "Missing argument '{keep|clear}'"),
+        (("person", "email", "clear"), "Add --yes to do it; nothing was done."),
         (("persn", "email", "clear"), "There is no entity 'persn'. Did you mean 'person'?"),
         (("person", "mail", "clear"), "Entity 'person' has no attribute 'mail'."),
         (("person", "email", "drop"), "'drop' is not one of 'keep', 'clear'"),
@@ -157,6 +158,6 @@ def test_a_large_table_is_cleared_in_steps(connection: psycopg.Connection) -> No
 def test_a_policy_that_cannot_be(database: str, words: tuple[str, ...], sentence: str) -> None:
     with psycopg.connect(database) as connection:
         connection.execute("""select metl.add_entity_version('person', 1, '[{"name": "email", "type": "string"}]')""")
-    result = metl("policy", "column", *words, METL_DSN=database)
+    result = metl("plans", "policy", "set-column", *words, METL_DSN=database)
     assert (result.exit_code, result.stdout) == (2, "")
     assert sentence in result.stderr

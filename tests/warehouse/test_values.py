@@ -1,4 +1,4 @@
-"""Values that came over the wire are in the warehouse what the SELECT of `metl sql` makes of their columns."""
+"""Values that came over the wire are in the warehouse what the SELECT of `metl entities sql` makes of their columns."""
 
 import json
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The zoo: every type and feature of PostgreSQL that one meets, changed at random, through the whole chain.
 
-In the end `metl compare` finds nothing but what docs/exactness.md declares. METL_SEED does the same once more, with
-other values; -s shows what there was.
+In the end `metl entities compare` finds nothing but what docs/exactness.md declares. METL_SEED does the same
+once more, with other values; -s shows what there was.
 """
 
 import json
@@ -52,9 +52,21 @@ class Zoo:
         return done.stdout
 
     def compared(self, table: Table, expected: int = 0) -> dict[str, Any]:
-        """What `metl compare` says of the entity of a table."""
+        """What `metl entities compare` says of the entity of a table."""
         schema = f"{self.prefix}.{table.topic}"
-        words = ("compare", entity_of(schema), "--schema", schema, "--table", table.name, "--wait", "0", "--json")
+        words = (
+            "entities",
+            "entities",
+            "compare",
+            entity_of(schema),
+            "--schema",
+            schema,
+            "--table",
+            table.name,
+            "--wait",
+            "0",
+            "--json",
+        )
         [found] = json.loads(self.metl(*words, expected=expected))["schemas"]
         assert isinstance(found, dict)
         return found
@@ -77,8 +89,8 @@ def captured(world: Place, postgres: str, parts: Source, registry: str, connect:
             for table in made.tables:
                 table.insert_edges(connection)
         names = [table.captured for table in (*made.tables, zoo.DECLARED_TABLE, zoo.NO_KEY)]
-        words = ("capture", "add", prefix, *names, "--dsn", dsn, "--yes")
-        made.metl(*words, "--password", parts.password_for_connect())
+        words = ("capture", "add", prefix, *names, "--source", dsn, "--yes")
+        made.metl(*words, "--secret", parts.password_for_connect())
         try:
             yield made
         finally:
@@ -123,7 +135,7 @@ def test_whatever_is_in_a_database_arrives_as_it_is(captured: Zoo) -> None:
     assert rejected == [{"entity": "public_declared", "reason": "timestamp out of range"}]
     found = captured.compared(zoo.DECLARED_TABLE, expected=3)
     assert (found["different"], found["rejected"], found["rows"]) == (2, 1, len(DECLARED))
-    no_key = commands.run(place, "compare", "public_no_key", METL_SOURCE_DSN=captured.dsn)
+    no_key = commands.run(place, "entities", "compare", "public_no_key", METL_SOURCE_DSN=captured.dsn)
     assert no_key.returncode == 2 and "nothing tells its rows apart" in no_key.stderr
 
     features = [feature for table in captured.tables for feature in table.features]

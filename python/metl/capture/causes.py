@@ -13,7 +13,7 @@ def first_cause(trace: str) -> str:
     causes = [match for line in trace.splitlines() if (match := CAUSE.match(line.strip()))]
     if causes and causes[-1]["kind"].endswith("NullPointerException"):
         # Its message helps only the authors of Debezium.
-        return "a NullPointerException in Debezium; the log of Kafka Connect (`metl logs connect`) says what led to it"
+        return "a NullPointerException in Debezium; the log of Kafka Connect (`metl stack logs connect`) says why"
     for cause in reversed(causes):
         text = (cause["text"] or "").strip()
         if text and not text.startswith(WRAPPERS) and not CAUSE.match(text):

@@ -85,7 +85,7 @@ def put(connect: str, name: str, settings: dict[str, str]) -> None:
             raise BadInput(
                 f"Connector {name} cannot log in to {settings.get('database.dbname')} as "
                 f"{settings.get('database.user')} with the password in its settings "
-                "(--password), or cannot reach it. `metl logs connect` has the reason."
+                "(--password), or cannot reach it. `metl stack logs connect` has the reason."
             ) from None
         if error.status != 400:
             raise
@@ -139,7 +139,7 @@ def part_failure(part: dict[str, Any]) -> str:
     if f"ClassNotFoundException: {CONVERTER_CLASS}" in trace:
         return (
             f"Kafka Connect does not have METL's converter, {CONVERTER_CLASS}: its plugin folder must have what "
-            "`metl fetch debezium converter --to FOLDER` puts there"
+            "`metl stack fetch debezium converter --to FOLDER` puts there"
         )
     return first_cause(trace)
 

@@ -151,7 +151,7 @@ def _source_problems(
     if is_unread and not _is_in_initial_snapshot(connect, name):
         yield (
             f"Nobody reads replication slot {health.slot}: the connector runs, but has lost its source.",
-            f"`metl logs connect` says why. It tries again by itself; or at once: metl capture restart {name}",
+            f"`metl stack logs connect` says why. It tries again by itself; or at once: metl capture restart {name}",
         )
 
 
@@ -169,7 +169,7 @@ def _table_problems(
             yield (
                 f"Changes of {table} are not published: it was created again, or taken out of the publication.",
                 f"metl capture add {name} {table}  (also reads its rows; those of an old table stay in the "
-                "warehouse, and metl compare shows them)",
+                "warehouse, and metl entities compare shows them)",
             )
 
 

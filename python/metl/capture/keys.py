@@ -71,7 +71,7 @@ def key_expression(rows: psycopg.Connection, table: str) -> sql.Composable:
         if expression is None:
             raise BadInput(
                 f"The primary key of {table} has {column} of type {full_type}, whose form in messages is not known. "
-                "Load it by messages: metl snapshot, or metl load"
+                "Load it by messages: metl capture snapshot, or metl load"
             )
         value = sql.SQL(expression).format(sql.Identifier(column))
         parts.append(sql.SQL("{}, {}").format(sql.Literal(column), value))

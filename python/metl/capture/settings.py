@@ -38,7 +38,7 @@ def postgres_source(
 ) -> dict[str, str]:
     """A connector whose messages carry the registry's id of their schema.
 
-    With the address of `kafka` it also reads signals, so that `metl snapshot` can request its rows again.
+    With the address of `kafka` it also reads signals, so that `metl capture snapshot` can request its rows again.
 
     `password` should be a reference, `${file:<passwords.properties>:<user>}`: Connect shows settings to everybody.
     """

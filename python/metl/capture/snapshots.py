@@ -133,7 +133,8 @@ class SnapshotResult:
         for table, reason in self.unread(tables).items():
             raise MetlError(
                 f"Connector {connector} runs, but did not read the rows of {table}: {reason}. "
-                f"Take them by SQL (metl initial-load), or mend it and try again: metl snapshot {connector} {table}"
+                f"Take them by SQL (metl entities initial-load), or mend it and try again: "
+                f"metl capture snapshot {connector} {table}"
             )
 
 
@@ -162,7 +163,7 @@ class SnapshotWatch:
             if time.monotonic() > began + STALE_STATUS_TIME or connectors.failure_traces(status) - set(old_failures):
                 connectors.require_alive(self._name, status)
             if time.monotonic() > end:
-                raise MetlError(f"Connector {self._name} does not start again. See `metl logs connect`.")
+                raise MetlError(f"Connector {self._name} does not start again. See `metl stack logs connect`.")
         connectors.await_running(self._connect, self._name)
 
     def await_end(
@@ -195,7 +196,7 @@ class SnapshotWatch:
                     return None
                 raise MetlError(
                     f"Connector {self._name} runs, but has read no rows for {NOTIFICATION_TIMEOUT:.0f} s. "
-                    "See `metl logs connect` for what it waits for."
+                    "See `metl stack logs connect` for what it waits for."
                 )
         return result
 

@@ -134,7 +134,7 @@ def _files(path: Path) -> list[Path]:
     if not path.exists():
         raise BadInput(
             f"There is no file or folder {path}. Write entities there, or begin with those of the database: "
-            f"metl cdm export --output {path}"
+            f"metl entities export --output {path}"
         )
     if not path.is_dir():
         return [path]

@@ -73,7 +73,7 @@ class Step:
         if self.outcome == "frozen":
             return (
                 f"A mapping to entity {self.entity!r} is frozen, and a new version would end it. "
-                "Set another policy first; metl policy shows which."
+                "Set another policy first; metl plans policy list shows which."
             )
         if self.outcome == "blocked":
             return (

@@ -28,12 +28,12 @@ class Published:
 address = config.registry_url
 
 
-def publish(registry: str, versions: Sequence[EntityVersion]) -> Published:
+def publish(registry: str, versions: Sequence[EntityVersion], *, dry_run: bool = False) -> Published:
     """In ascending order, so that the registry takes the highest version for the latest."""
     with registry_client(registry) as client:
         known = _digests(client)
         missing = [each for each in versions if (each.artifact, str(each.version)) not in known]
-        for each in missing:
+        for each in [] if dry_run else missing:
             _create(client, each)
     return Published(
         missing,

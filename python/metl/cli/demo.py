@@ -7,7 +7,7 @@ import time
 
 import click
 
-from metl.cli.stack import report
+from metl.cli.stack.lifecycle import report
 from metl.demo import scenario
 from metl.demo.programs import Program
 from metl.errors import BadInput
@@ -17,7 +17,7 @@ from metl.stack import parts, supervisor
 from metl.util import signals
 
 
-@click.command(short_help="Show everything at work, and check it.")
+@click.command(short_help="See everything at work, on a stack of its own.")
 @click.option("--keep", is_flag=True, help="Leave everything running at the end, and say where it is.")
 def demo(keep: bool) -> None:
     """Show METL at work on a stack of its own: services change, the matrix follows, rows come out mapped.
@@ -57,7 +57,7 @@ def _tell_where(home: Home, programs: list[Program]) -> None:
         "Topics": f"{kafka} (shop.*, crm.*, billing.*, cdm.*, metl.dead)",
         "Registry": f"{registry}/apis/registry/v3/search/artifacts",
         "Connectors": f"{connect}/connectors",
-        "Commands": f"{metl} jobs",
+        "Commands": f"{metl} jobs list",
         "Docs": "docs/guide.md tells the same story command by command",
         "Stop it with": f"kill {' '.join(str(program.pid) for program in programs)}; {metl} down",
     }.items():

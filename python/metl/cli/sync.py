@@ -14,10 +14,11 @@ import psycopg
 from rich.progress import Progress
 
 from metl.capture.monitor import Monitor
+from metl.cli.options import dry_run_option, json_option
 from metl.db.connection import address, autocommit
 from metl.errors import BadInput
 from metl.home import Home
-from metl.registry import messages as telling
+from metl.registry import messages
 from metl.registry.apicurio import Apicurio
 from metl.registry.client import registry_client
 from metl.registry.confluent import Confluent
@@ -31,9 +32,9 @@ from metl.util import signals
 from metl.util.nearest import nearest
 from metl.util.terminal import console
 
-#: So many at once are summed up instead of told one by one, unless somebody has to take note of one.
+#: So many at once are summed up instead of listed one by one, unless somebody has to take note of one.
 MANY = 50
-SAY_EVERY = 10.0
+PROGRESS_INTERVAL = 10.0
 MONITOR_TIMEOUT = 2.0
 
 
@@ -52,13 +53,13 @@ MONITOR_TIMEOUT = 2.0
     help="Whose API the registry speaks.",
 )
 @click.option("--name", help="Under which name METL remembers it, with several of one type.  [default: its type]")
-@click.option("--dry-run", is_flag=True, help="Show what would be done, and change nothing.")
+@dry_run_option
 @click.option("--full", is_flag=True, help="Look at everything, also at what has not changed lately.")
-@click.option("--retry", "retried", multiple=True, metavar="SCHEMA", help="Take up again what of SCHEMA was not taken.")
+@click.option("--retry", "retried", multiple=True, metavar="SCHEMA", help="Try again what of SCHEMA was not taken.")
 @click.option(
     "--accept-deletions", is_flag=True, help="Delete here what the registry lost, even if that is most of it."
 )
-@click.option("--json", "as_json", is_flag=True, help="For programs: one line for each event.")
+@json_option
 @click.pass_context
 def sync(
     context: click.Context,
@@ -78,7 +79,8 @@ def sync(
     Mappings are carried over; a version that would lose cells under policy confirm waits as a plan, and those
     after it wait with it. What is deleted in the registry is deleted here, whatever the policy. KCONNECT, JSON
     Schema and Avro are read; keys, drafts, Debezium's heartbeats and the group metl.cdm are passed over. What
-    became of each version, and why, is in metl.registry_versions; those that could not be read leave a notice.
+    became of each version, and why, is in metl.registry_versions; those that could not be read leave a notice. With
+    --json each event is a line.
 
     \b
     metl sync                          one pass; exits with 1 if something new could not be taken
@@ -95,7 +97,7 @@ def sync(
     out = _Output(as_json, watch)
 
     def prepare(books: Books) -> Sync:
-        return Sync(registry, books, groups, out.tell, out.progress, stop, accept_deletions)
+        return Sync(registry, books, groups, out.report, out.progress, stop, accept_deletions)
 
     with contextlib.closing(registry):
         if watch:
@@ -107,7 +109,7 @@ def sync(
             books.require_steward()
             for schema in retried:
                 _retry(books, schema)
-            _wait_for_turn(books, out)
+            _wait_for_lock(books, out)
             one = prepare(books)
             if dry_run:
                 one.rehearse(lambda: _undone(connection), full)
@@ -160,18 +162,18 @@ def _monitored(stop: threading.Event, out: "_Output") -> Iterator[None]:
 
 def _retry(books: Books, schema: str) -> None:
     if not books.retry(schema):
-        known = books.schemas()
-        if schema not in known:
-            raise BadInput(f"The registry has no schema {schema!r}.{nearest(schema, known)}")
+        schemas = books.schemas()
+        if schema not in schemas:
+            raise BadInput(f"The registry has no schema {schema!r}.{nearest(schema, schemas)}")
         click.echo(f"Nothing of {schema} is left to be taken.", err=True)
 
 
-def _wait_for_turn(books: Books, out: "_Output") -> None:
-    said = False
+def _wait_for_lock(books: Books, out: "_Output") -> None:
+    was_reported = False
     while not books.try_lock("pass"):
-        if not said:
+        if not was_reported:
             out.say(f"{books.holder('pass')} is in the middle of a pass. Waiting for it.")
-            said = True
+            was_reported = True
         time.sleep(0.1)
 
 
@@ -183,7 +185,7 @@ def _undone(connection: psycopg.Connection) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _ending(stop: threading.Event, registry: Registry, politely: bool) -> Iterator[None]:
-    """Whoever tells us to end does not wait for the registry; politely: for the transaction that we are in."""
+    """On a signal, abort requests in flight; politely: let the transaction in flight commit."""
 
     def end(_number: int, _frame: FrameType | None) -> None:
         stop.set()
@@ -205,7 +207,7 @@ class _Output:
         self._watch = watch
         self._counts: collections.Counter[str] = collections.Counter()
         self._total = 0
-        self._last_said = time.monotonic()
+        self._last_progress = time.monotonic()
         self._bar = Progress(console=console, transient=True, disable=watch or as_json or not console.is_terminal)
         self._task = self._bar.add_task("versions", total=None, visible=False)
         self.failures = 0
@@ -216,21 +218,21 @@ class _Output:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def tell(self, event: Event) -> None:
+    def report(self, event: Event) -> None:
         self._counts[event["event"]] += 1
-        self.failures += telling.is_failure(event)
+        self.failures += messages.is_failure(event)
         if self._as_json:
-            self._line(json.dumps(telling.plain(event), ensure_ascii=False))
-        elif self._watch or self._total <= MANY or telling.needs_a_look(event):
-            self._line(telling.sentence(event))
+            self._line(json.dumps(messages.plain(event), ensure_ascii=False))
+        elif self._watch or self._total <= MANY or messages.needs_a_look(event):
+            self._line(messages.sentence(event))
 
     def progress(self, done: int, total: int) -> None:
         self._total = total
         if self._watch or total <= MANY:
             return
         self._bar.update(self._task, completed=done, total=total, visible=True)
-        if self._bar.disable and time.monotonic() - self._last_said > SAY_EVERY:
-            self._last_said = time.monotonic()
+        if self._bar.disable and time.monotonic() - self._last_progress > PROGRESS_INTERVAL:
+            self._last_progress = time.monotonic()
             self.say(f"{done:,} of {total:,} versions are done.")
 
     def say(self, text: str) -> None:
@@ -241,7 +243,7 @@ class _Output:
 
     def sum_up(self, dry_run: bool) -> None:
         if not self._as_json:
-            self._line(telling.summary(self._counts) + (" Nothing was changed: a dry run." if dry_run else ""))
+            self._line(messages.summary(self._counts) + (" Nothing was changed: a dry run." if dry_run else ""))
 
     def _line(self, text: str) -> None:
         console.print(text, markup=False, emoji=False, soft_wrap=True)

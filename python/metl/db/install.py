@@ -57,25 +57,17 @@ def scripts(index: Path) -> list[Script]:
     return found
 
 
-def install(dsn: str) -> Installed:
+def install(dsn: str, *, dry_run: bool = False) -> Installed:
+    """A dry run is rolled back at the end."""
     with connect(dsn) as connection:
         version = connection.info.server_version // 10_000
         if version < OLDEST_SERVER:
             raise BadInput(f"This is PostgreSQL {version}. METL needs {OLDEST_SERVER} or newer.")
         before = _migrations(connection)
+        connection.commit()
         found = scripts(resources.path("sql") / "install.sql")
         check_checksums(found)
-        _run_between_readers(connection, found)
-        after = _migrations(connection)
-        return Installed(
-            database=connection.info.dbname,
-            migrations=[name for name in after if name not in before],
-            functions=_count(connection, "select count(*) from pg_proc where pronamespace = 'metl'::regnamespace"),
-            views=_count(
-                connection,
-                "select count(*) from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'v'",
-            ),
-        )
+        return _run_between_readers(connection, found, before, dry_run)
 
 
 def check_checksums(found: list[Script]) -> None:
@@ -89,7 +81,20 @@ def check_checksums(found: list[Script]) -> None:
             )
 
 
-def _run_between_readers(connection: psycopg.Connection, found: list[Script]) -> None:
+def _installed(connection: psycopg.Connection, before: list[str]) -> Installed:
+    return Installed(
+        database=connection.info.dbname,
+        migrations=[name for name in _migrations(connection) if name not in before],
+        functions=_count(connection, "select count(*) from pg_proc where pronamespace = 'metl'::regnamespace"),
+        views=_count(
+            connection, "select count(*) from pg_class where relnamespace = 'metl'::regnamespace and relkind = 'v'"
+        ),
+    )
+
+
+def _run_between_readers(
+    connection: psycopg.Connection, found: list[Script], before: list[str], dry_run: bool
+) -> Installed:
     """All of them or none.
 
     A reader of a view locks those below it as well, while scripts replace views from below. So the views are locked
@@ -99,14 +104,14 @@ def _run_between_readers(connection: psycopg.Connection, found: list[Script]) ->
     for last in [False] * (ATTEMPTS - 1) + [True]:
         script = found[0]
         try:
-            with connection.transaction():
+            with connection.transaction(force_rollback=dry_run):
                 connection.execute("set local lock_timeout = '300ms'")
                 for view, owner in connection.execute(FROM_ABOVE).fetchall():
                     # Changes nothing, but locks this view alone; "lock table" would lock what is below it too.
                     connection.execute(f"alter view {view} owner to {owner}".encode())
                 for script in found:
                     run(connection, script)
-            return
+                return _installed(connection, before)
         except (errors.LockNotAvailable, errors.DeadlockDetected):
             if last:
                 raise MetlError(
@@ -116,6 +121,7 @@ def _run_between_readers(connection: psycopg.Connection, found: list[Script]) ->
         except psycopg.Error as error:
             raise MetlError(f"{script.path.name} failed, nothing was changed: {str(error).strip()}") from None
         time.sleep(random.uniform(0.1, 1))  # noqa: S311
+    raise AssertionError("the last attempt returns or raises")
 
 
 def run(connection: psycopg.Connection, script: Script) -> None:

@@ -62,8 +62,8 @@ def _set_up(context: Context) -> None:
     for schema in SNAPSHOT:
         context.wait_for_version(schema, 1)
     shutil.copytree(FOLDER / "cdm", home.path / "cdm")
-    context.metl("cdm", "apply", str(home.path / "cdm"), "--yes")
-    context.metl("import", str(FOLDER / "mappings.csv"))
+    context.metl("entities", "apply", str(home.path / "cdm"), "--yes")
+    context.metl("matrix", "import", str(FOLDER / "mappings.csv"))
     done = dbt.run(home, postgres, ["build"], quiet=True)
     if done.returncode:
         raise MetlError(f"dbt build failed. It says:\n{done.stdout}")
@@ -71,7 +71,7 @@ def _set_up(context: Context) -> None:
 
     say("— The live mapper starts, then traffic: some dozens of changes a second.")
     context.programs.start("map", "--job", JOB, "--topics", PATTERN, "--duration", BATCH_DURATION)
-    context.programs.start("dead", "collect", "--watch")
+    context.programs.start("dead-letters", "collect", "--watch")
     context.wait_for_record(CUSTOMER, 1, lambda person: person["full_name"] == "Ada")
 
 
@@ -82,8 +82,8 @@ def _add_column(context: Context) -> None:
     context.change("shop", "customer", "insert into customer (id, name, phone) values (3, 'Dan', '0123')")
     context.wait_for_record(CUSTOMER, 3, lambda person: person["full_name"] == "Dan")
     context.say(f"From the alter table to its first row mapped: {time.monotonic() - began:.1f} s.")
-    context.metl("suggest", CUSTOMER)
-    context.metl("block", "add", CUSTOMER, "newest", "person", "phone=phone")
+    context.metl("matrix", "suggest", CUSTOMER)
+    context.metl("matrix", "block", "add", CUSTOMER, "newest", "person", "phone=phone")
     context.wait_for_mapper()
     context.change("shop", "customer", "update customer set phone = '0124' where id = 3")
     context.wait_for_record(CUSTOMER, 3, lambda person: person.get("phone") == "0124")
@@ -94,9 +94,9 @@ def _rename_column(context: Context) -> None:
     context.alter("crm", "alter table contact rename mail to e_mail")
     context.change("crm", "contact", "insert into contact values (2, 'Eve', 'eve@example.org')")
     context.wait_for_version(CONTACT, 2)
-    context.metl("notices")
-    context.metl("block", "add", CONTACT, "newest", "person", "email=e_mail")
-    context.metl("notices", "confirm", "--all")
+    context.metl("plans", "notices")
+    context.metl("matrix", "block", "add", CONTACT, "newest", "person", "email=e_mail")
+    context.metl("plans", "acknowledge", "--all")
     context.wait_for_mapper()
     context.change("crm", "contact", "update contact set e_mail = 'eve@example.com' where id = 2")
     context.wait_for_record(CONTACT, 2, lambda person: person.get("email") == "eve@example.com")
@@ -107,18 +107,18 @@ def _change_type(context: Context) -> None:
     context.alter("billing", "alter table invoice alter order_id type text")
     context.change("billing", "invoice", "update invoice set order_id = 'A-1' where id = 1")
     context.wait_for_version(INVOICE, 2)
-    context.metl("notices")
-    context.metl("notices", "confirm", "--all")
+    context.metl("plans", "notices")
+    context.metl("plans", "acknowledge", "--all")
     context.wait_for_record(INVOICE, 1, lambda invoice: "order_number" not in invoice)
 
 
 def _drop_column(context: Context) -> None:
     context.say("— A steward wants to be asked before person loses anything. Then a column is dropped.")
-    context.metl("policy", "set", "confirm", "--entity", "person")
+    context.metl("plans", "policy", "set", "confirm", "--entity", "person")
     context.alter("shop", "alter table customer drop note")
     context.change("shop", "customer", "insert into customer (id, name) values (4, 'Fay')")
     [plan] = context.wait_for_row("No plan waits", "select plan_id from metl.plans")
-    context.metl("plans")
+    context.metl("plans", "list")
     context.metl("plans", "confirm", str(plan))
     context.wait_for_record(CUSTOMER, 4, lambda person: person["full_name"] == "Fay")
 
@@ -129,9 +129,9 @@ def _add_table(context: Context) -> None:
     billing.add_table("payment", "id int primary key, invoice_id int, amount numeric")
     context.change("billing", "payment", "insert into payment values (1, 1, 5.00)")
     context.wait_for_version(PAYMENT, 1)
-    context.metl("suggest", PAYMENT)
+    context.metl("matrix", "suggest", PAYMENT)
     cells = ("number=id", "invoice_number=invoice_id", "amount=amount")
-    context.metl("block", "set", PAYMENT, "1", "payment", *cells)
+    context.metl("matrix", "block", "set", PAYMENT, "1", "payment", *cells)
     context.wait_for_mapper()
     context.change("billing", "payment", "update payment set amount = 20.00 where id = 1")
     context.wait_for_record(PAYMENT, 1, lambda payment: payment.get("amount") == "20.00")
@@ -145,8 +145,8 @@ def _elevate_entity(context: Context) -> None:
     file.write_text(
         f"{text}  - {{name: language, type: string, description: What the person wants to be written in}}\n"
     )
-    context.metl("cdm", "plan", str(file.parent))
-    context.metl("cdm", "apply", str(file.parent), "--yes")
+    context.metl("entities", "plan", str(file.parent))
+    context.metl("entities", "apply", str(file.parent), "--yes")
     context.wait_for_mapper()
     context.change("shop", "customer", "update customer set name = 'Ada L.' where id = 1")
     record = context.wait_for_record(CUSTOMER, 1, lambda person: person["full_name"] == "Ada L.")

@@ -39,7 +39,7 @@ class Block:
                 if (mapped_to, mapped_of) != (to, of):
                     raise BadInput(
                         f"{mapped_of!r} maps to {mapped_to!r} already, and a block is 1:1 both ways. "
-                        f"Take it away first, with metl block remove … {shlex.quote(mapped_to)}"
+                        f"Take it away first, with metl matrix block remove … {shlex.quote(mapped_to)}"
                     )
         return replace(self, mapping=self.mapping | mapping)
 

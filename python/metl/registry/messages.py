@@ -26,7 +26,7 @@ def sentence(event: Event) -> str:
             )
         case "queued":
             letters = f", and {_count(event['letters'], 'dead letter')} with it" if event["letters"] else ""
-            return f"{what} waits behind plan {event['plan_id']}{letters}: see metl plans"
+            return f"{what} waits behind plan {event['plan_id']}{letters}: see metl plans list"
         case "rejected":
             letters = _count(event["letters"], "dead letter")
             return (
@@ -78,7 +78,7 @@ def _cells(event: Event) -> str:
     if not kept and not lost:
         return "there was nothing to carry over"
     carried = f"{_count(kept, 'cell')} carried over"
-    return f"{carried}, {lost:,} lost: see metl notices" if lost else carried
+    return f"{carried}, {lost:,} lost: see metl plans notices" if lost else carried
 
 
 def _count(number: int | None, noun: str) -> str:

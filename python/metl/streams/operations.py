@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+import psycopg
+
 from metl.db.connection import transaction
 from metl.errors import MetlError
+from metl.util import signals
 
 
 @dataclass
@@ -18,22 +21,31 @@ class Operation:
 
 @contextlib.contextmanager
 def operation(dsn: str, kind: str, why: str, about: dict[str, Any]) -> Iterator[Operation]:
-    """Records work that outlasts a transaction; at the end stores its outcome, or the error that it failed with."""
+    """Records work that outlasts a transaction; at the end stores its outcome, or the error that it failed with.
+
+    SIGTERM and SIGHUP interrupt the work as well, so that they leave no operation open.
+    """
     with transaction(dsn) as connection:
         arguments = (kind, why, json.dumps(about))
         [(number,)] = connection.execute("select metl.begin_operation(%s, %s, %s)", arguments).fetchall()
     started = Operation(number)
     try:
-        yield started
+        with signals.all_interrupt():
+            yield started
     except BaseException as error:
-        reason = str(error) if isinstance(error, MetlError) else "It was interrupted."
         # Raise the original error even if the database is down, too.
-        with contextlib.suppress(MetlError):
-            _end(dsn, number, started.outcome | {"failed": reason})
+        with contextlib.suppress(MetlError), signals.undisturbed(), transaction(dsn) as connection:
+            end_operation(connection, number, started.outcome | {"failed": failure_reason(error)})
         raise
-    _end(dsn, number, started.outcome)
-
-
-def _end(dsn: str, number: int, outcome: dict[str, Any]) -> None:
     with transaction(dsn) as connection:
-        connection.execute("select metl.end_operation(%s, %s)", (number, json.dumps(outcome)))
+        end_operation(connection, number, started.outcome)
+
+
+def end_operation(connection: psycopg.Connection, number: int, outcome: dict[str, Any]) -> None:
+    connection.execute("select metl.end_operation(%s, %s)", (number, json.dumps(outcome)))
+
+
+def failure_reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "It was interrupted."
+    return " ".join(str(error).split()) or type(error).__name__

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import signal
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from types import FrameType
 from typing import Any, TypeVar
@@ -104,6 +105,10 @@ def _restore(before: dict[signal.Signals, Any]) -> None:
 
 @contextlib.contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        # Python lets only the main thread handle signals.
+        yield
+        return
     with kept():
         for number in ENDING:
             signal.signal(number, handler)

@@ -19,8 +19,6 @@ GAP = 2
 LISTED = 10
 console = Console(highlight=False, width=None if sys.stdout.isatty() else UNFOLDED)
 
-json_option = click.option("--json", "as_json", is_flag=True, help="For programs.")
-
 
 def say(sentence: str, style: str = "") -> None:
     """A sentence or a title, folded between words where there is a terminal."""

@@ -91,7 +91,9 @@ def _select_versions(
     if feed_filter.schema is None:
         selected = [each for each in feeding if not feed_filter.newest or each[1] == live[each[0]][-1]]
         if not selected:
-            raise MetlError(f"Only older versions of schemas feed entity {entity!r}. See them without --newest.")
+            raise MetlError(
+                f"Only older versions of schemas feed entity {entity!r}. See them without --version newest."
+            )
         return selected
     versions = [version for schema, version in feeding if schema == feed_filter.schema]
     if not versions:

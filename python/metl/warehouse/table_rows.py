@@ -30,7 +30,7 @@ def require_exact_casts(feed: Feed) -> None:
         if (source.generalized_type, feed.types[name]) in dialects.LOSSY_CASTS:
             raise BadInput(
                 f"{name} is made {feed.types[name]} of {source.generalized_type}, which SQL may round. "
-                "Load it by messages: metl snapshot, which reads it by whichever way its key allows, or metl load"
+                "Load it by messages: metl load, or metl capture snapshot, which reads it as its key allows"
             )
 
 

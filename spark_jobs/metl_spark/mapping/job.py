@@ -84,7 +84,7 @@ def start(spark: SparkSession, settings: MapSettings, jdbc: dict[str, str], inst
     "--replays",
     default="metl.replay",
     show_default=True,
-    help="Also subscribe to this topic, to which `metl dead replay` sends dead letters. It need not exist.",
+    help="Also subscribe to this topic, to which `metl dead-letters replay` sends dead letters. It need not exist.",
 )
 @options.kafka("metl map")
 @click.option(

@@ -5,5 +5,5 @@ job       maps ranges of offsets, under the current or an earlier state
 choose    of a range, the messages of some versions only
 retract   records that undo those of earlier states
 
-The commands are `metl reprocess` and `metl diff-replay`; they run on one machine.
+The commands are `metl streams reprocess` and `metl streams diff`; they run on one machine.
 """

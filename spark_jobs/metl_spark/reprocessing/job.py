@@ -1,6 +1,6 @@
 """Maps messages once more: those that outdated cells mapped, or some to compare two states.
 
-metl reprocess --since-state 17       metl diff-replay --state 17 --state 18 --topic shop.public.customer
+metl streams reprocess --since-state 17       metl streams diff 17 18 --topic shop.public.customer
 """
 
 from collections import defaultdict

@@ -151,7 +151,7 @@ class Control:
         try:
             self._connection.execute("select 1 from metl_marts.dcpm limit 0")
         except (psycopg.errors.UndefinedTable, psycopg.errors.InvalidSchemaName):
-            raise BadInput("There is no metl_marts.dcpm yet. Make it with: metl dbt build") from None
+            raise BadInput("There is no metl_marts.dcpm yet. Make it with: metl marts build") from None
         except psycopg.errors.InsufficientPrivilege:
             raise BadInput(
                 f"{self._connection.info.user} may not read metl_marts.dcpm. Make it a member of metl_job."

@@ -32,7 +32,9 @@ dead_letters: Decorator = click.option(
 
 
 def job(default: str) -> Decorator:
-    return click.option("--job", default=default, show_default=True, help="The name under which `metl jobs` shows it.")
+    return click.option(
+        "--job", default=default, show_default=True, help="The name under which `metl jobs list` shows it."
+    )
 
 
 def checkpoint(command: str) -> Decorator:

@@ -35,7 +35,7 @@ REFUSED_OPTION = re.compile(r"Invalid value .* for configuration .*")
 TRIES = 3
 PERMANENT_FAILURES = {
     "Some data may have been lost": "Messages that it has not read yet are gone from Kafka: their topic was deleted or "
-    "they became too old. To go on with what is left: metl offsets reset JOB --to earliest, or a new --checkpoint. If "
+    "they became too old. To go on with what is left: metl jobs reset JOB --to earliest, or a new --checkpoint. If "
     "the topic was made anew, its offsets begin again and tables would take its messages for old ones. So before that, "
     "let metl warehouse merge what was sent, and then: select metl.forget_positions('TOPIC')",
     "RecordTooLargeException": "A record is larger than its topic takes. Raise max.message.bytes of that topic, and "

@@ -1,5 +1,6 @@
 """Stores dead letters in the database, each once, and replays them when a new state knows their version."""
 
+import contextlib
 import json
 import re
 import threading
@@ -18,6 +19,7 @@ from metl.errors import MetlError
 from metl.streams import broker
 from metl.streams.dead_letters.record import to_dead_letter
 from metl.streams.dead_letters.replay import BATCH, Sender
+from metl.streams.operations import end_operation, failure_reason
 
 MAX_BATCH_BYTES = 8 * 1024 * 1024
 POLL_INTERVAL = 0.5
@@ -206,32 +208,42 @@ class Collector:
         self._replayed_for = mappers
 
     def _replay(self, connection: psycopg.Connection, topic: str, state: int) -> None:
+        """Batch by batch; a failure ends the operation with its reason and what was sent by then."""
         sender = Sender(self._settings, self._replays)
-        why = f"State {state} may know their version."
+        operation: int | None = None
         sent = count = 0
-        operation = None
-        while count or operation is None:
-            with connection.transaction() as transaction, connection.cursor(row_factory=dict_row) as cursor:
-                if operation is None:
-                    about = json.dumps({"topic": topic, "state": state, "automatic": True})
-                    operation = cursor.execute(
-                        "select metl.begin_operation('replay', %s, %s) as number", (why, about)
-                    ).fetchall()[0]["number"]
-                arguments = (topic, state, operation, self._max_replays, BATCH)
-                letters = cursor.execute(
-                    "select * from metl.send_due_letters(%s, %s, %s, %s, %s)", arguments
-                ).fetchall()
-                if not letters and not sent:
-                    # Record no operation that did nothing.
-                    raise psycopg.Rollback(transaction)
-                count = sender.send(letters)
-                sent += count
+        try:
+            while True:
+                with connection.transaction() as unit:
+                    begun = operation or self._begin(connection, topic, state)
+                    arguments = (topic, state, begun, self._max_replays, BATCH)
+                    letters = connection.cursor(row_factory=dict_row).execute(
+                        "select * from metl.send_due_letters(%s, %s, %s, %s, %s)", arguments
+                    ).fetchall()  # fmt: skip
+                    if not letters and operation is None:
+                        # An operation that sent nothing is not recorded.
+                        raise psycopg.Rollback(unit)
+                    count = sender.send(letters)
+                    if not count:
+                        end_operation(connection, begun, {"letters": sent})
                 if not count:
-                    outcome = json.dumps({"letters": sent})
-                    cursor.execute("select metl.end_operation(%s, %s)", (operation, outcome))
+                    break
+                operation, sent = begun, sent + count
+        except BaseException as error:
+            if operation is not None:
+                outcome = {"letters": sent, "failed": failure_reason(error)}
+                with contextlib.suppress(MetlError, psycopg.Error), connect(self._dsn, "METL_JOB_DSN") as another:
+                    end_operation(another, operation, outcome)
+            raise
         self.counts["sent"] += sent
         if sent:
             self._report(f"{sent} dead letters of {topic} were replayed: state {state} may know their version.")
+
+    def _begin(self, connection: psycopg.Connection, topic: str, state: int) -> int:
+        about = json.dumps({"topic": topic, "state": state, "automatic": True})
+        begin = "select metl.begin_operation('replay', %s, %s)"
+        [(number,)] = connection.execute(begin, (f"State {state} may know their version.", about)).fetchall()
+        return int(number)
 
 
 class AlreadyRunning(MetlError):

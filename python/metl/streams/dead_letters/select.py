@@ -1,5 +1,6 @@
 """Finds stored dead letters by number or by filter."""
 
+import re
 from typing import Any
 
 import psycopg
@@ -9,10 +10,10 @@ from metl.errors import BadInput
 from metl.util.nearest import nearest
 from metl.util.timestamps import parse_timestamp
 
-BY_FILTERS = r"""
+BY_FILTERS = """
 select * from metl.dead_letters
 where
-    (%(topic)s::text is null or topic like replace(replace(replace(%(topic)s, '\', '\\'), '_', '\_'), '*', '%%'))
+    (%(topics)s::text is null or topic ~ ('^(?:' || %(topics)s || ')$'))
     and (%(reason)s::text is null or reason = %(reason)s)
     and (%(schema)s::text is null or schema = %(schema)s)
     and (%(ref)s::text is null or ref = %(ref)s)
@@ -23,7 +24,7 @@ order by last_at desc, letter desc
 limit %(limit)s
 """
 COUNTS = "select * from metl.dead_letter_counts order by letters desc, topic, reason, ref"
-FILTERS = ("topic", "reason", "schema", "ref", "since", "status", "letters", "limit")
+FILTERS = ("topics", "reason", "schema", "ref", "since", "status", "letters", "limit")
 
 
 def find(connection: psycopg.Connection, **filters: Any) -> list[dict[str, Any]]:
@@ -38,17 +39,19 @@ def require(
 ) -> list[dict[str, Any]]:
     """Either by number or by filters; raises if there are none."""
     if bool(letters) == any(filters.values()):
-        raise BadInput("Say which letters: by their numbers, or by --topic, --reason, --schema, --ref or --since.")
+        raise BadInput(
+            "Say which dead letters: by their numbers, or by --topics, --reason, --schema, --ref or --since."
+        )
     matches = find(connection, **filters, status=status, letters=list(letters) or None)
     numbers = {letter["letter"] for letter in matches}
     if missing := [letter for letter in letters if letter not in numbers]:
-        raise BadInput(f"There is no dead letter {missing[0]}. See those that there are with: metl dead list")
+        raise BadInput(f"There is no dead letter {missing[0]}. See those that there are with: metl dead-letters list")
     if not matches:
         others = find(connection, **filters) if status else []
         if others:
             raise BadInput(
-                f"None of these {len(others)} letters waits: they were sent or given up. Name them by number to "
-                "choose them all the same; see them with: metl dead list"
+                f"None of these {len(others)} dead letters waits: they were sent or given up. Name them by number to "
+                "choose them all the same; see them with: metl dead-letters list"
             )
         raise BadInput(f"There are no such dead letters.{_suggestion(connection, filters)}")
     return matches
@@ -56,10 +59,11 @@ def require(
 
 def _suggestion(connection: psycopg.Connection, filters: dict[str, str | None]) -> str:
     counts = rows(connection, COUNTS)
-    for name in ("topic", "reason", "schema", "ref"):
-        value = filters.get(name)
+    for option, name in (("topics", "topic"), ("reason", "reason"), ("schema", "schema"), ("ref", "ref")):
+        value = filters.get(option)
         existing = {count[name] for count in counts if count[name] is not None}
-        if value and value not in existing and "*" not in value:
+        pattern = value if option == "topics" else re.escape(value or "")
+        if value and not any(re.fullmatch(str(pattern), each) for each in existing):
             return f" None has {name} {value!r}.{nearest(value, existing)}"
     return ""
 

@@ -1,4 +1,4 @@
-"""Compares the rows that `metl sql` selects from a source with those of the warehouse.
+"""Compares the rows that `metl entities sql` selects from a source with those of the warehouse.
 
 columns   which columns can be compared
 hashes    64-bit hashes of values, equal on two servers if the values are

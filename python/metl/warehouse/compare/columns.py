@@ -1,4 +1,4 @@
-"""Which columns of a warehouse table can be compared with those that `metl sql` selects."""
+"""Which columns of a warehouse table can be compared with those that `metl entities sql` selects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def warehouse_table(connection: psycopg.Connection, entity: str) -> str:
     if row is None:
         raise MetlError(
             f"The warehouse has no table of {entity!r} yet: metl warehouse makes it with the first record, "
-            "metl initial-load with the first rows."
+            "metl entities initial-load with the first rows."
         )
     return str(row[0])
 
