@@ -66,7 +66,11 @@ def problem(words: tuple[str, ...]) -> str | None:
     rest = list(words)
     while isinstance(command, click.Group):
         if not rest or not re.fullmatch(r"[a-z][a-z-]*[.,:]?", rest[0]):
-            return None if rest and rest[0].isupper() else f"{context.command_path} is a group: name a command of it"
+            return (
+                None
+                if rest and (rest[0].isupper() or rest[0] == "…")
+                else f"{context.command_path} is a group: name a command of it"
+            )
         name = rest.pop(0).rstrip(".,:")
         found = command.get_command(context, name)
         if found is None:
