@@ -29,7 +29,7 @@ class Service:
         self._home = home
         self._server, self._kafka, self._registry, self._connect = (part.address for part in parts(home))
         self.name = name
-        self._place = ConnectorRef(self._connect, name, {"bootstrap.servers": self._kafka, "log_level": 0})
+        self._connector = ConnectorRef(self._connect, name, {"bootstrap.servers": self._kafka, "log_level": 0})
         self.dsn = make_conninfo(self._server, dbname=name)
         self.tables = list(TABLES[name])
 
@@ -61,14 +61,14 @@ class Service:
             kafka=self._kafka,
         )
         with psycopg.connect(self.dsn) as connection:
-            lifecycle.create(connection, self._place, settings, tables, lambda _: None)
+            lifecycle.create(connection, self._connector, settings, tables, lambda _: None)
 
     def add_table(self, table: str, columns: str) -> None:
         self.execute(f"create table {table} ({columns})")
         self.tables.append(table)
         settings = connectors.require_config(self._connect, self.name)
         with psycopg.connect(self.dsn) as connection:
-            lifecycle.add_tables(connection, self._place, settings, [f"public.{table}"], lambda _: None)
+            lifecycle.add_tables(connection, self._connector, settings, [f"public.{table}"], lambda _: None)
 
     def execute(self, *statements: str) -> None:
         """In one transaction."""
