@@ -25,7 +25,7 @@ from metl.db.install import install
 from metl.home import Home
 from metl.registry.apicurio import API, Apicurio
 from metl.registry.schemas import read
-from metl.registry.store import Books
+from metl.registry.store import RegistryStore
 from metl.registry.sync import Sync
 from metl.stack import parts, supervisor
 from metl.util import signals
@@ -111,7 +111,7 @@ def sync(postgres: str, registry: str) -> tuple[float, int, int]:
     events: list[object] = []
     began = time.monotonic()
     with autocommit(postgres) as connection, contextlib.closing(http):
-        Sync(Apicurio(http), Books(connection, "apicurio"), (), events.append, lambda _done, _total: None).run()
+        Sync(Apicurio(http), RegistryStore(connection, "apicurio"), (), events.append, lambda _done, _total: None).run()
     return time.monotonic() - began, http.requests, len(events)
 
 

@@ -7,7 +7,7 @@ import pytest
 from metl.db.connection import autocommit
 from metl.registry.apicurio import Apicurio
 from metl.registry.client import registry_client
-from metl.registry.store import Books
+from metl.registry.store import RegistryStore
 from metl.registry.sync import Sync
 from tests.sync.proxy import Proxy, proxy
 from tests.sync.shelf import Matrix, Shelf
@@ -155,12 +155,12 @@ def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: 
     came: list[str] = []
     with autocommit(matrix.dsn) as connection:
         sync = Sync(
-            *(Apicurio(registry_client(between.address)), Books(connection, "apicurio"), matrix.groups),
+            *(Apicurio(registry_client(between.address)), RegistryStore(connection, "apicurio"), matrix.groups),
             *(lambda event: came.append(f"{event['schema']} {event['version']}"), lambda _done, _total: None),
         )
-        sync.run(again=False)
+        sync.run(retry=False)
         assert came == ["shop.order 1"]
-        sync.run(again=True)
+        sync.run(retry=True)
         assert came[1:] == ["shop.customer 1", "shop.customer 2"]
 
 

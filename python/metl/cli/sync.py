@@ -23,7 +23,7 @@ from metl.registry.apicurio import Apicurio
 from metl.registry.client import registry_client
 from metl.registry.confluent import Confluent
 from metl.registry.listing import Registry
-from metl.registry.store import Books, Event
+from metl.registry.store import Event, RegistryStore
 from metl.registry.sync import Sync
 from metl.registry.watch import Watch
 from metl.stack import registry as stack
@@ -96,8 +96,8 @@ def sync(
     registry, name = _registry(registry_type, stop), name or registry_type
     out = _Output(as_json, watch)
 
-    def prepare(books: Books) -> Sync:
-        return Sync(registry, books, groups, out.report, out.progress, stop, accept_deletions)
+    def prepare(store: RegistryStore) -> Sync:
+        return Sync(registry, store, groups, out.report, out.progress, stop, accept_deletions)
 
     with contextlib.closing(registry):
         if watch:
@@ -105,23 +105,23 @@ def sync(
                 _watch(prepare, name, stop, out)
             return
         with _ending(stop, registry, politely=False), autocommit(address()) as connection, out:
-            books = Books(connection, name)
-            books.require_steward()
+            store = RegistryStore(connection, name)
+            store.require_steward()
             for schema in retried:
-                _retry(books, schema)
-            _wait_for_lock(books, out)
-            one = prepare(books)
+                _retry(store, schema)
+            _wait_for_lock(store, out)
+            one = prepare(store)
             if dry_run:
-                one.rehearse(lambda: _undone(connection), full)
+                one.dry_run(lambda: _undone(connection), full)
             else:
                 one.run(full)
-    for group in one.empty:
+    for group in one.empty_groups:
         out.say(f"Group {group!r} of the registry has no versions. Is it spelled right?")
     out.sum_up(dry_run)
-    failed = out.failures + len(one.held)
+    failed = out.failures + len(one.blocked)
     if failed:
         where = "A pass that is no dry run writes down why." if dry_run else "metl.registry_versions says why."
-        reason = next(iter(one.held.values()), where)
+        reason = next(iter(one.blocked.values()), where)
         click.echo(f"Error: {failed} of the versions could not be taken: {reason}", err=True)
         context.exit(1)
 
@@ -136,10 +136,10 @@ def _registry(kind: str, stop: threading.Event) -> Registry:
     return Confluent(registry_client(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
 
 
-def _watch(prepare: Callable[[Books], Sync], name: str, stop: threading.Event, out: "_Output") -> None:
+def _watch(prepare: Callable[[RegistryStore], Sync], name: str, stop: threading.Event, out: "_Output") -> None:
     # What is wrong from the start is no reason to wait.
     with autocommit(address()) as connection:
-        Books(connection, name).require_steward()
+        RegistryStore(connection, name).require_steward()
     with _monitored(stop, out):
         Watch(address(), prepare, name, stop, out.say).run()
 
@@ -160,19 +160,19 @@ def _monitored(stop: threading.Event, out: "_Output") -> Iterator[None]:
         monitor.join(MONITOR_TIMEOUT)
 
 
-def _retry(books: Books, schema: str) -> None:
-    if not books.retry(schema):
-        schemas = books.schemas()
+def _retry(store: RegistryStore, schema: str) -> None:
+    if not store.retry(schema):
+        schemas = store.schemas()
         if schema not in schemas:
             raise BadInput(f"The registry has no schema {schema!r}.{nearest(schema, schemas)}")
         click.echo(f"Nothing of {schema} is left to be taken.", err=True)
 
 
-def _wait_for_lock(books: Books, out: "_Output") -> None:
+def _wait_for_lock(store: RegistryStore, out: "_Output") -> None:
     was_reported = False
-    while not books.try_lock("pass"):
+    while not store.try_lock("pass"):
         if not was_reported:
-            out.say(f"{books.holder('pass')} is in the middle of a pass. Waiting for it.")
+            out.say(f"{store.lock_holder('pass')} is in the middle of a pass. Waiting for it.")
             was_reported = True
         time.sleep(0.1)
 
@@ -222,8 +222,8 @@ class _Output:
         self._counts[event["event"]] += 1
         self.failures += messages.is_failure(event)
         if self._as_json:
-            self._line(json.dumps(messages.plain(event), ensure_ascii=False))
-        elif self._watch or self._total <= MANY or messages.needs_a_look(event):
+            self._line(json.dumps(messages.as_json(event), ensure_ascii=False))
+        elif self._watch or self._total <= MANY or messages.needs_attention(event):
             self._line(messages.sentence(event))
 
     def progress(self, done: int, total: int) -> None:

@@ -1,1 +1,1 @@
-"""From the schema registry to the matrix: what it has, how it is read, and what of it is new."""
+"""The sync from schema registries to the matrix: clients, readers of schemas, state and passes."""

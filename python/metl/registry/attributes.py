@@ -7,14 +7,14 @@ from typing import Any
 
 from metl.errors import MetlError
 
-#: Names that Debezium and Connect give to types; on structs, other names are no types but only names.
+#: Prefixes of semantic types of Debezium and Connect; other names of structs are not types.
 LOGICAL = ("io.debezium.", "org.apache.kafka.connect.")
-#: Where Connect and JSON Schema have no word for it.
+#: For Connect and JSON Schema, which have no aliases.
 RENAMED_FROM = "x-renamed-from"
 
 
 class Unreadable(MetlError):
-    """A schema that is none, or says nothing of a row; its words follow "The schema "."""
+    """Not a schema, or not that of a row; the message continues "The schema "."""
 
 
 @dataclass(frozen=True)
@@ -23,30 +23,30 @@ class Attribute:
     type: str
     optional: bool
     description: str | None = None
-    #: Under which names it was known before, the newest first.
+    #: Former names, the newest first.
     renamed_from: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
-        given: dict[str, Any] = {"name": self.name, "type": self.type, "optional": self.optional}
+        attribute: dict[str, Any] = {"name": self.name, "type": self.type, "optional": self.optional}
         if self.description:
-            given["description"] = self.description
+            attribute["description"] = self.description
         if self.renamed_from:
-            given["renamed_from"] = list(self.renamed_from)
+            attribute["renamed_from"] = list(self.renamed_from)
         for value in (self.name, self.type, self.description or "", *self.renamed_from):
             _refuse_what_postgresql_cannot_hold(value)
-        return given
+        return attribute
 
 
 @dataclass(frozen=True)
 class Row:
-    """What one message holds: the columns of a table, or the fields of an event."""
+    """The columns of a table, or the fields of a flat event."""
 
     attributes: list[Attribute]
-    #: Of inline schemas, see metl.fingerprint.
+    #: Of inline schemas, see metl.registry.fingerprint.
     fingerprint: str | None = None
 
 
-#: The texts of other artifacts that a schema refers to, by the name it uses; asked for only if it does.
+#: The texts of other artifacts by the names that the schema has for them; called only if it refers to any.
 References = Callable[[], dict[str, str]]
 
 
@@ -60,7 +60,7 @@ def parse(text: str) -> Any:
 
 
 def is_envelope(names: set[str]) -> bool:
-    """Whether these are the fields of a change event, and not of a row."""
+    """Whether these are the fields of a change event and not of a row."""
     return {"after", "op"} <= names and bool({"before", "source"} & names)
 
 

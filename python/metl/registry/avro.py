@@ -20,7 +20,7 @@ from metl.registry.attributes import (
 )
 
 PRIMITIVE = ("null", "boolean", "int", "long", "float", "double", "bytes", "string")
-#: Avro says of any other that it is to be ignored.
+#: Any other is to be ignored, as Avro's specification says.
 LOGICAL_TYPES = (
     *("decimal", "big-decimal", "uuid", "date", "time-millis", "time-micros", "duration"),
     *("timestamp-millis", "timestamp-micros", "timestamp-nanos"),
@@ -30,31 +30,31 @@ Schema = dict[str, Any]
 
 
 def row(schema: Any, references: References) -> Row:
-    known = _Names(references)
-    known.define(schema, "")
-    alternatives, _ = known.alternatives(schema)
+    names = _Names(references)
+    names.define(schema, "")
+    alternatives, _ = names.alternatives(schema)
     if len(alternatives) != 1 or alternatives[0]["type"] != "record":
         raise Unreadable("is not a record of Avro.")
     [record] = alternatives
-    fields = known.fields(record)
+    fields = names.fields(record)
     by_name = {field["name"]: field for field in fields}
     if is_envelope(set(by_name)):
-        after, _ = known.alternatives(by_name["after"]["type"], record["namespace"])
+        after, _ = names.alternatives(by_name["after"]["type"], record["namespace"])
         if len(after) == 1 and after[0]["type"] == "record":
-            record, fields = after[0], known.fields(after[0])
-    return Row([known.attribute(field, record["namespace"]) for field in fields])
+            record, fields = after[0], names.fields(after[0])
+    return Row([names.attribute(field, record["namespace"]) for field in fields])
 
 
 class _Names:
-    """What a schema defines by name once and refers to later."""
+    """The named types of a schema and of those it refers to."""
 
     def __init__(self, references: References) -> None:
         self._defined: dict[str, Schema] = {}
         self._references = references
-        self._asked = False
+        self._has_references = False
 
     def define(self, schema: Any, namespace: str) -> None:
-        """Notes every named type in there, each with the namespace that names inside it are of."""
+        """Registers every named type inside, each with its namespace, which is the default of names inside it."""
         if isinstance(schema, list):
             for each in schema:
                 self.define(each, namespace)
@@ -77,18 +77,18 @@ class _Names:
                 self.define(schema.get(inner), namespace)
 
     def alternatives(self, schema: Any, namespace: str = "") -> tuple[list[Schema], bool]:
-        """What a value may be other than null, and whether it may be null."""
+        """The types of a union except null, and whether null is among them."""
         if isinstance(schema, dict) and isinstance(schema.get("type"), list):
             schema = schema["type"]
-        found: list[Schema] = []
+        alternatives: list[Schema] = []
         optional = False
         for each in schema if isinstance(schema, list) else [schema]:
             one = self._resolve(each, namespace)
             if one["type"] == "null":
                 optional = True
             else:
-                found.append(one)
-        return found, optional
+                alternatives.append(one)
+        return alternatives, optional
 
     def fields(self, record: Schema) -> list[Schema]:
         fields = record.get("fields")
@@ -127,8 +127,8 @@ class _Names:
         for full in (_full(name, namespace), name):
             if full in self._defined:
                 return self._defined[full]
-        if not self._asked:
-            self._asked = True
+        if not self._has_references:
+            self._has_references = True
             for text in self._references().values():
                 self.define(parse(text), "")
             return self._named(name, namespace)

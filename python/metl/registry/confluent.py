@@ -1,10 +1,10 @@
-"""Registries that speak Confluent's API. They say neither when something changed nor in which order."""
+"""Registries with Confluent's API, which gives neither times nor an order of changes."""
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any
 
-from metl.registry.listing import Content, Garbled, Reading, Version
+from metl.registry.listing import Content, Listing, UnexpectedAnswer, Version
 from metl.util.http import Client, Refused
 
 PAGE = 1000
@@ -12,56 +12,58 @@ THREADS = 4
 #: Subject, or version, not found.
 NOT_FOUND = (40401, 40402)
 DEFAULT = "default"
-#: References of references may go round in circles.
-MOST = 1000
+#: References may be circular.
+MAX_REFERENCES = 1000
 
 
 class Confluent:
-    """A context is what Apicurio calls a group; without one it is called `default` here as there."""
+    """A context is what Apicurio calls a group; without one it is the group `default`."""
 
     def __init__(self, http: Client) -> None:
         self._http = http
 
-    def everything(self, group: str | None) -> Reading:
+    def list_all(self, group: str | None) -> Listing:
         prefix = None if group in (None, DEFAULT) else f":.{group}:"
-        versions = self._at_once(prefix)
+        versions = self._list_schemas(prefix)
         requests = 1 + len(versions or []) // PAGE
         if versions is None:
-            versions = self._subject_by_subject(prefix)
+            versions = self._list_subjects(prefix)
             requests = 1 + len({each.artifact for each in versions})
         wanted = [each for each in versions if group in (None, each.group)]
-        return Reading(wanted, len(wanted), None, is_whole=True, requests=requests)
+        return Listing(wanted, len(wanted), None, is_complete=True, requests=requests)
 
-    def changes(self, group: str | None, since: datetime) -> Reading:
-        raise AssertionError(f"nobody told that {group} was read until {since}")
+    def list_changes(self, group: str | None, since: datetime) -> Listing:
+        raise AssertionError(f"no watermark was recorded for {group}, not {since}: listings have none")
 
     def content(self, version: Version) -> Content:
         found = self._http.json("subjects", _subject(version), "versions", version.version)
         if not isinstance(found, dict) or not isinstance(found.get("schema"), str) or "id" not in found:
-            raise Garbled(f"Version {version.version} of {version.artifact} has no schema: {str(found)[:200]}")
+            raise UnexpectedAnswer(f"Version {version.version} of {version.artifact} has no schema: {str(found)[:200]}")
         refs = {"confluent_id": found["id"], **({"confluent_guid": found["guid"]} if found.get("guid") else {})}
         return Content(found.get("schemaType") or "AVRO", found["schema"], refs, {"": found.get("references")})
 
     def references(self, content: Content) -> dict[str, str]:
-        found: dict[str, str] = {}
-        todo = list(content.references[""] or [])
+        texts: dict[str, str] = {}
+        unresolved = list(content.references[""] or [])
         try:
-            while todo and len(found) < MOST:
-                each = todo.pop(0)
-                if each["name"] not in found:
+            while unresolved and len(texts) < MAX_REFERENCES:
+                each = unresolved.pop(0)
+                if each["name"] not in texts:
                     answer = self._http.json("subjects", each["subject"], "versions", str(each["version"]))
-                    found[each["name"]] = answer["schema"]
-                    todo += answer.get("references") or []
+                    texts[each["name"]] = answer["schema"]
+                    unresolved += answer.get("references") or []
         except (KeyError, TypeError):
-            raise Garbled(f"The registry has references that METL does not understand: {str(todo)[:300]}") from None
-        return found
+            raise UnexpectedAnswer(
+                f"The registry has references that METL does not understand: {str(unresolved)[:300]}"
+            ) from None
+        return texts
 
-    def is_gone(self, version: Version) -> bool:
+    def is_deleted(self, version: Version) -> bool:
         try:
             found = self._http.json("subjects", _subject(version), "versions", version.version)
         except Refused as refusal:
-            said = refusal.body.get("error_code") if isinstance(refusal.body, dict) else None
-            if refusal.status == 404 and said in NOT_FOUND:
+            code = refusal.body.get("error_code") if isinstance(refusal.body, dict) else None
+            if refusal.status == 404 and code in NOT_FOUND:
                 return True
             raise
         return isinstance(found, dict) and found.get("id") not in (None, version.confluent_id)
@@ -72,30 +74,30 @@ class Confluent:
     def close(self) -> None:
         self._http.close()
 
-    def _at_once(self, prefix: str | None) -> list[Version] | None:
-        """With one request for each thousand versions; None if this registry does not say enough there."""
-        found: dict[tuple[str, int], Version] = {}
+    def _list_schemas(self, prefix: str | None) -> list[Version] | None:
+        """A request for each thousand versions; None if this registry lists no versions or subjects there."""
+        versions: dict[tuple[str, int], Version] = {}
         while True:
             try:
-                page = self._http.json("schemas", subjectPrefix=prefix, offset=len(found), limit=PAGE)
+                page = self._http.json("schemas", subjectPrefix=prefix, offset=len(versions), limit=PAGE)
             except Refused as refusal:
                 if refusal.status in (404, 405):
                     return None
                 raise
             if not isinstance(page, list):
-                raise Garbled(f"The registry does not say which schemas it has: {str(page)[:100]}")
+                raise UnexpectedAnswer(f"The registry does not say which schemas it has: {str(page)[:100]}")
             if not all(isinstance(each, dict) and {"subject", "version", "id"} <= each.keys() for each in page):
                 return None
-            before = len(found)
-            found |= {(each["subject"], each["version"]): _version(each) for each in page}
-            # Some give everything at once, again and again.
-            if len(page) < PAGE or len(found) == before:
-                return list(found.values())
+            before = len(versions)
+            versions |= {(each["subject"], each["version"]): _version(each) for each in page}
+            # Some ignore offset and limit.
+            if len(page) < PAGE or len(versions) == before:
+                return list(versions.values())
 
-    def _subject_by_subject(self, prefix: str | None) -> list[Version]:
+    def _list_subjects(self, prefix: str | None) -> list[Version]:
         subjects = self._http.json("subjects", subjectPrefix=prefix)
         if not isinstance(subjects, list):
-            raise Garbled(f"The registry does not say which subjects it has: {str(subjects)[:100]}")
+            raise UnexpectedAnswer(f"The registry does not say which subjects it has: {str(subjects)[:100]}")
 
         def versions(subject: str) -> list[Version]:
             try:
@@ -107,7 +109,7 @@ class Confluent:
             return [_version({"subject": subject, "version": number}) for number in numbers]
 
         with ThreadPoolExecutor(THREADS) as pool:
-            return [each for found in pool.map(versions, subjects) for each in found]
+            return [each for of_subject in pool.map(versions, subjects) for each in of_subject]
 
 
 def _version(found: dict[str, Any]) -> Version:
@@ -119,13 +121,15 @@ def _version(found: dict[str, Any]) -> Version:
             group=group or DEFAULT,
             artifact=artifact,
             version=str(found["version"]),
-            # Where it is not told here, the content says.
+            # A listing by subject does not say; the content does.
             type=found.get("schemaType", "AVRO") if "id" in found else None,
             position=int(found["version"]),
             confluent_id=found.get("id"),
         )
     except (TypeError, ValueError, AttributeError):
-        raise Garbled(f"The registry has a version that METL does not understand: {str(found)[:300]}") from None
+        raise UnexpectedAnswer(
+            f"The registry has a version that METL does not understand: {str(found)[:300]}"
+        ) from None
 
 
 def _subject(version: Version) -> str:

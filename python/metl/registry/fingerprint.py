@@ -1,4 +1,4 @@
-"""By what messages with an inline Connect schema name their version: it holds no number, so its fields have to do."""
+"""The ref of messages with an inline Connect schema, which has no version number: a digest of its fields."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ SCALAR = NAMING[:4]
 def fingerprint(fields: list[dict[str, Any]]) -> str:
     """Of the row's fields, as `after` of an envelope or a flat event has them; the live mapper computes the same."""
     kept = [
-        # Connect writes what is not there as null now and then; only of the others Spark tells the two apart.
+        # Connect sometimes writes null for absent; Spark distinguishes the two in non-scalar fields only.
         {name: field[name] for name in NAMING if name in field and (field[name] is not None or name not in SCALAR)}
         for field in fields
     ]

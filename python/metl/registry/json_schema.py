@@ -20,7 +20,7 @@ from metl.registry.attributes import (
     text_or_none,
 )
 
-#: The formats that are types of their own; email or uri say how a text looks, not what it is.
+#: Formats that are types; email or uri only describe how a text looks.
 FORMATS = {
     "string": {
         **{each: each for each in ("date-time", "date", "time", "duration", "uuid", "decimal")},
@@ -51,7 +51,7 @@ class _Reader:
     def __init__(self, document: Any, references: References) -> None:
         self._references = references
         self._has_references = False
-        self._found: dict[str, Any] = {}
+        self._targets: dict[str, Any] = {}
         self._base = _identifier(document)
         resource = _resource(document, "")
         self.document = resource.contents
@@ -59,34 +59,34 @@ class _Reader:
         self._steps_left = STEPS
 
     def properties(self, schema: Any, is_root: bool = False) -> tuple[dict[str, Any], set[str]]:
-        """Those of an object, and which of them are required."""
+        """The properties of an object, and the names of the required ones."""
         alternatives, _ = self.alternatives(schema)
         if len(alternatives) != 1:
             raise Unreadable("does not say which fields an object has.")
-        found: dict[str, Any] = {}
+        properties: dict[str, Any] = {}
         required: set[str] = set()
         is_object = False
         for part in self._parts(alternatives[0]):
             is_object |= part.get("type") == "object" or isinstance(part.get("properties"), dict)
-            found |= part["properties"] if isinstance(part.get("properties"), dict) else {}
+            properties |= part["properties"] if isinstance(part.get("properties"), dict) else {}
             required |= set(former_names(part.get("required")))
         if is_root and not is_object:
             raise Unreadable("is not that of an object with properties.")
-        return found, required
+        return properties, required
 
     def alternatives(self, schema: Any) -> tuple[list[Schema], bool]:
-        """What a value may be other than null, and whether it may be null."""
+        """The types a value may have except null, and whether it may be null."""
         schema = self._resolve(schema)
         for word in ("oneOf", "anyOf"):
             if isinstance(schema.get(word), list):
                 beside = {key: value for key, value in schema.items() if key != word}
-                found: list[Schema] = []
+                alternatives: list[Schema] = []
                 optional = False
                 for each in schema[word]:
                     inner, may_be_null = self.alternatives(each)
-                    found += [{**beside, **one} if "properties" not in one else one for one in inner]
+                    alternatives += [{**beside, **one} if "properties" not in one else one for one in inner]
                     optional |= may_be_null
-                return found, optional
+                return alternatives, optional
         kinds = schema.get("type")
         if kinds == "null" or ("const" in schema and schema["const"] is None):
             return [], True
@@ -101,13 +101,13 @@ class _Reader:
         types = {self.type_of(each) for each in alternatives}
         if types == {"integer", "number"}:
             types = {"number"}
-        given = schema if isinstance(schema, dict) else {}
+        own = schema if isinstance(schema, dict) else {}
         return Attribute(
             name=name,
             type=types.pop() if len(types) == 1 else "any",
             optional=may_be_null or not is_required,
-            description=text_or_none(given.get("description") or described.get("description")),
-            renamed_from=former_names(given.get(RENAMED_FROM) or described.get(RENAMED_FROM)),
+            description=text_or_none(own.get("description") or described.get("description")),
+            renamed_from=former_names(own.get(RENAMED_FROM) or described.get(RENAMED_FROM)),
         )
 
     def type_of(self, schema: Schema) -> str:
@@ -148,8 +148,8 @@ class _Reader:
             if not isinstance(schema.get("$ref"), str):
                 return schema
             beside = {key: value for key, value in schema.items() if key != "$ref"}
-            found = self._follow(schema["$ref"])
-            schema = {**found, **beside} if isinstance(found, dict) else found
+            target = self._follow(schema["$ref"])
+            schema = {**target, **beside} if isinstance(target, dict) else target
         raise Unreadable("refers to itself.")
 
     def _follow(self, ref: str) -> Any:
@@ -172,9 +172,9 @@ class _Reader:
 
     def _lookup(self, ref: str) -> Any:
         try:
-            if ref not in self._found:
-                self._found[ref] = self._documents.resolver().lookup(ref).contents
-            return self._found[ref]
+            if ref not in self._targets:
+                self._targets[ref] = self._documents.resolver().lookup(ref).contents
+            return self._targets[ref]
         except (Unresolvable, RecursionError):
             raise
         except Exception as error:

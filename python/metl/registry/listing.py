@@ -1,4 +1,4 @@
-"""What a registry has, as it says itself."""
+"""What a registry lists: versions, their contents and references."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -10,8 +10,8 @@ from metl.util.http import RestError
 Key = tuple[str, str, str]
 
 
-class Garbled(RestError):
-    """An answer that is well-formed but is not what a registry says."""
+class UnexpectedAnswer(RestError):
+    """JSON, but not what a registry answers."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Version:
 
     @property
     def identity(self) -> tuple[object, ...]:
-        """What another version of the same name would not have."""
+        """Differs from that of another version of the same name."""
         return self.global_id, self.confluent_id, self.created_on
 
     def as_json(self) -> dict[str, Any]:
@@ -46,17 +46,17 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """Everything that a registry has, or what it says has changed lately."""
+class Listing:
+    """All versions of a registry, or those changed lately."""
 
     versions: list[Version]
-    #: How many versions it has in all.
+    #: All versions of the registry.
     count: int
-    #: From when on to read the next time; None: from the beginning.
-    until: datetime | None
-    #: Whether nothing came in between; only then something that is missing may be gone.
-    is_whole: bool
-    #: How often it was asked.
+    #: List changes since then the next time; None: list everything.
+    watermark: datetime | None
+    #: Whether nothing changed while it was read: only then are missing versions deleted ones.
+    is_complete: bool
+    #: Requests it took.
     requests: int = 1
 
 
@@ -64,28 +64,28 @@ class Reading:
 class Content:
     type: str
     text: str
-    #: By what messages may name the version.
+    #: The ids by which messages may name the version.
     refs: dict[str, Any] = field(default_factory=dict)
     references: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Registry(Protocol):
-    """What a registry has to be able to say."""
+    """The API of a kind of registry."""
 
-    def everything(self, group: str | None) -> Reading: ...
+    def list_all(self, group: str | None) -> Listing: ...
 
-    def changes(self, group: str | None, since: datetime) -> Reading:
-        """At least what has changed since then."""
+    def list_changes(self, group: str | None, since: datetime) -> Listing:
+        """At least the versions changed since then."""
         ...
 
     def content(self, version: Version) -> Content: ...
 
     def references(self, content: Content) -> dict[str, str]:
-        """The texts of what it refers to."""
+        """The texts of the schemas it refers to, by name."""
         ...
 
-    def is_gone(self, version: Version) -> bool:
-        """Whether the registry says itself that it does not have it any more."""
+    def is_deleted(self, version: Version) -> bool:
+        """Whether the registry itself denies having it."""
         ...
 
     def abort(self) -> None: ...

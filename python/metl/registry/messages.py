@@ -1,64 +1,64 @@
-"""What happened, as a sentence or as JSON."""
+"""Events of a sync as sentences or JSON."""
 
 import shlex
 from typing import Any
 
 from metl.registry.store import Event
 
-#: Of these nobody has to take note.
-QUIET = ("registered", "adopted")
+#: Events that need no attention, unless cells were lost.
+ROUTINE = ("registered", "adopted")
 
 
 def sentence(event: Event) -> str:
     number = event["version"] or event["registry_version"]
-    what = f"{event['schema']} {number}"
+    version = f"{event['schema']} {number}"
     match event["event"]:
         case "registered":
-            return f"{what} came: {_cells(event)}."
+            return f"{version} came: {_cells(event)}."
         case "adopted":
-            told = "its ids were added" if event["state"] else "nothing is new"
-            return f"{what} had been registered by hand: {told}."
+            outcome = "its ids were added" if event["state"] else "nothing is new"
+            return f"{version} had been registered by hand: {outcome}."
         case "waiting":
             plan = event["plan_id"]
             return (
-                f"{what} waits as plan {plan}, since {_count(event['lost'], 'cell')} would be lost. "
+                f"{version} waits as plan {plan}, since {_count(event['lost'], 'cell')} would be lost. "
                 f"Decide it with: metl plans confirm {plan}, or metl plans reject {plan}"
             )
         case "queued":
-            letters = f", and {_count(event['letters'], 'dead letter')} with it" if event["letters"] else ""
-            return f"{what} waits behind plan {event['plan_id']}{letters}: see metl plans list"
+            dead_letters = f", and {_count(event['letters'], 'dead letter')} with it" if event["letters"] else ""
+            return f"{version} waits behind plan {event['plan_id']}{dead_letters}: see metl plans list"
         case "rejected":
-            letters = _count(event["letters"], "dead letter")
+            dead_letters = _count(event["letters"], "dead letter")
             return (
-                f"{what} was rejected as plan {event['plan_id']}, and has {letters}. "
+                f"{version} was rejected as plan {event['plan_id']}, and has {dead_letters}. "
                 f"Take it up again with: metl sync --retry {shlex.quote(event['schema'])}"
             )
         case "deleted" if event["plan_id"]:
-            return f"{what} was deleted in the registry: plan {event['plan_id']} was dropped."
+            return f"{version} was deleted in the registry: plan {event['plan_id']} was dropped."
         case "deleted":
-            return f"{what} was deleted in the registry, and here: {_count(event['lost'], 'cell')} went with it."
+            return f"{version} was deleted in the registry, and here: {_count(event['lost'], 'cell')} went with it."
         case "state changed":
-            return f"{what} is {event['registry_state']} in the registry now."
+            return f"{version} is {event['registry_state']} in the registry now."
         case _:
             where = f"version {event['registry_version']} of {event['artifact']} in group {event['registry_group']}"
-            return f"{what} ({where}) was not taken: {event['problem']}"
+            return f"{version} ({where}) was not taken: {event['problem']}"
 
 
-def needs_a_look(event: Event) -> bool:
-    return event["event"] not in QUIET or bool(event["lost"])
+def needs_attention(event: Event) -> bool:
+    return event["event"] not in ROUTINE or bool(event["lost"])
 
 
 def is_failure(event: Event) -> bool:
     return event["event"] in ("unreadable", "conflict")
 
 
-def plain(event: Event) -> dict[str, Any]:
-    """Without what says nothing."""
+def as_json(event: Event) -> dict[str, Any]:
+    """Drop null fields."""
     return {name: value for name, value in event.items() if value is not None}
 
 
 def summary(counts: dict[str, int]) -> str:
-    words = {
+    outcomes = {
         "registered": "registered",
         "adopted": "known by hand already",
         "waiting": "waiting for a decision",
@@ -69,8 +69,8 @@ def summary(counts: dict[str, int]) -> str:
         "unreadable": "not readable",
         "conflict": "in conflict",
     }
-    said = [f"{counts[event]:,} {word}" for event, word in words.items() if counts.get(event)]
-    return f"Versions: {', '.join(said)}." if said else "Nothing is new in the registry."
+    parts = [f"{counts[event]:,} {words}" for event, words in outcomes.items() if counts.get(event)]
+    return f"Versions: {', '.join(parts)}." if parts else "Nothing is new in the registry."
 
 
 def _cells(event: Event) -> str:

@@ -1,4 +1,4 @@
-"""The row of a schema, whatever it is written in."""
+"""Reads the row of a schema, in the language of the schema."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from metl.registry import avro, json_schema, kconnect
 from metl.registry.attributes import References, Row, Unreadable, parse
 
-#: By the registry's word for it.
+#: By artifact type.
 READERS: dict[str, Callable[[Any, References], Row]] = {
     "KCONNECT": kconnect.row,
     "JSON": json_schema.row,

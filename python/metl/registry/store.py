@@ -1,4 +1,4 @@
-"""What METL has on record about a registry, in PostgreSQL."""
+"""The state of a sync in PostgreSQL: versions seen in a registry, tasks, watermarks and locks."""
 
 import json
 import os
@@ -15,20 +15,20 @@ from psycopg.rows import dict_row
 
 from metl.registry.listing import Key, Version
 
-KNOWN = """
+RECORDED = """
 select
     entry, registry_group, artifact, registry_version, artifact_type, global_id, content_id, confluent_id,
-    registry_state, created_on, modified_on, outcome in ('registered', 'waiting') as counts
+    registry_state, created_on, modified_on, outcome in ('registered', 'waiting') as is_effective
 from metl.registry_versions
 where registry = %(registry)s and gone_at is null
 """
-OF_GROUP = " and registry_group = %(group)s"
-THESE = """
+IN_GROUP = " and registry_group = %(group)s"
+BY_NAME = """
  and (registry_group, artifact, registry_version) in (
     select * from unnest(%(groups)s::text[], %(artifacts)s::text[], %(versions)s::text[])
 )
 """
-WORK = """
+TASKS = """
 select
     task, entry, registry_group, artifact, registry_version, artifact_type, position, global_id, content_id,
     confluent_id, schema, problem is not null as failed_before
@@ -36,7 +36,7 @@ from metl.registry_work
 where registry = %(registry)s and (%(groups)s::text[] is null or registry_group = any(%(groups)s))
 order by task desc, position, entry
 """
-LEFT = """
+WAITING = """
 select
     case when is_rejected then 'rejected' else 'queued' end as event, schema, version, registry_group, artifact,
     registry_version, plan_id, letters, entry,
@@ -49,7 +49,7 @@ where
     and entry <> all(case when is_rejected then %(rejected)s else %(queued)s end::bigint[])
 order by entry
 """
-HOLDER = """
+LOCK_HOLDER = """
 select session.application_name, held.pid
 from pg_catalog.pg_locks as held left join pg_catalog.pg_stat_activity as session on held.pid = session.pid
 where
@@ -60,11 +60,11 @@ where
 
 
 @dataclass(frozen=True)
-class Known:
+class RecordedVersion:
     entry: int
     version: Version
-    #: Whether something in the matrix, or a plan, came of it.
-    counts: bool
+    #: Whether it is in the matrix or in a plan.
+    is_effective: bool
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Task:
 Event = dict[str, Any]
 
 
-class Books:
+class RegistryStore:
     def __init__(self, connection: psycopg.Connection, registry: str) -> None:
         self._connection = connection
         self.registry = registry
@@ -89,7 +89,7 @@ class Books:
         )
 
     def require_steward(self) -> None:
-        """Before anything is asked of a registry."""
+        """Fails before the registry is asked for anything."""
         [(may,)] = self._connection.execute(
             "select has_function_privilege('metl.end_registry_version(bigint)', 'execute')"
         ).fetchall()
@@ -97,7 +97,7 @@ class Books:
             raise errors.InsufficientPrivilege
 
     def try_lock(self, what: str) -> bool:
-        """For as long as the session lasts, or until it is given back."""
+        """Held until `unlock` or the end of the session."""
         [(taken,)] = self._connection.execute(
             "select pg_try_advisory_lock(hashtextextended(%s, 0))", [self._lock(what)]
         ).fetchall()
@@ -106,12 +106,12 @@ class Books:
     def unlock(self, what: str) -> None:
         self._connection.execute("select pg_advisory_unlock(hashtextextended(%s, 0))", [self._lock(what)])
 
-    def holder(self, what: str) -> str:
-        found = self._connection.execute(HOLDER, [self._lock(what)]).fetchone()
+    def lock_holder(self, what: str) -> str:
+        found = self._connection.execute(LOCK_HOLDER, [self._lock(what)]).fetchone()
         return f"{found[0] or 'another program'} (session {found[1]})" if found else "another program"
 
-    def read_until(self, group: str | None) -> tuple[datetime, timedelta] | None:
-        """The moment by the clock of the registry, and for how long it has been known."""
+    def watermark(self, group: str | None) -> tuple[datetime, timedelta] | None:
+        """Up to when everything is recorded, by the clock of the registry, and the age of that record."""
         found = self._connection.execute(
             """
             select read_until, greatest(clock_timestamp() - read_at, '0') from metl.registry_readings
@@ -122,46 +122,45 @@ class Books:
         return found and (found[0], found[1])
 
     def count(self, group: str | None) -> int:
-        query = f"select count(*) from ({KNOWN}{OF_GROUP if group else ''}) as known"  # noqa: S608
+        query = f"select count(*) from ({RECORDED}{IN_GROUP if group else ''}) as recorded"  # noqa: S608
         [(count,)] = self._connection.execute(query.encode(), {"registry": self.registry, "group": group}).fetchall()
         return int(count)
 
-    def known(self, group: str | None) -> dict[Key, Known]:
-        """Everything of a group, or of all."""
-        return self._known(KNOWN + (OF_GROUP if group else ""), group=group)
+    def recorded(self, group: str | None) -> dict[Key, RecordedVersion]:
+        """All versions of a group, or of all groups."""
+        return self._fetch(RECORDED + (IN_GROUP if group else ""), group=group)
 
-    def known_of(self, versions: Sequence[Version]) -> dict[Key, Known]:
-        """Those under the names of these versions."""
-        return self._known(
-            KNOWN + THESE,
+    def find(self, versions: Sequence[Version]) -> dict[Key, RecordedVersion]:
+        """The recorded versions of the same names."""
+        return self._fetch(
+            RECORDED + BY_NAME,
             groups=[each.group for each in versions],
             artifacts=[each.artifact for each in versions],
             versions=[each.version for each in versions],
         )
 
-    def note(
-        self, group: str | None, versions: Iterable[Version], until: datetime | None, gone: Sequence[int] = ()
+    def record(
+        self, group: str | None, versions: Iterable[Version], watermark: datetime | None, deleted: Sequence[int] = ()
     ) -> list[Event]:
         listing = json.dumps([each.as_json() for each in versions])
         return self._events(
             "select * from metl.note_registry_versions(%s, %s, %s, %s, %s::bigint[])",
-            [self.registry, group, listing, until, list(gone)],
+            [self.registry, group, listing, watermark, list(deleted)],
         )
 
-    def work(self, groups: Sequence[str]) -> list[Task]:
+    def tasks(self, groups: Sequence[str]) -> list[Task]:
         cursor = self._connection.cursor(row_factory=dict_row)
-        rows = cursor.execute(WORK, {"registry": self.registry, "groups": list(groups) or None}).fetchall()
+        rows = cursor.execute(TASKS, {"registry": self.registry, "groups": list(groups) or None}).fetchall()
         return [Task(row["task"], row["entry"], row["schema"], _version(row), row["failed_before"]) for row in rows]
 
-    def left(self, groups: Sequence[str], told: Mapping[str, Iterable[int]]) -> list[Event]:
-        """Versions that wait behind a plan, or were rejected though messages need them; not those told already."""
+    def waiting(self, groups: Sequence[str], reported: Mapping[str, Iterable[int]]) -> list[Event]:
+        """Versions that wait behind a plan, or were rejected though messages need them, except reported ones."""
         cursor = self._connection.cursor(row_factory=dict_row)
         chosen = {"registry": self.registry, "groups": list(groups) or None}
-        entries = {event: list(told.get(event, ())) for event in ("queued", "rejected")}
-        return cursor.execute(LEFT, chosen | entries).fetchall()
+        entries = {event: list(reported.get(event, ())) for event in ("queued", "rejected")}
+        return cursor.execute(WAITING, chosen | entries).fetchall()
 
-    def together(self) -> AbstractContextManager[object]:
-        """All or nothing."""
+    def transaction(self) -> AbstractContextManager[object]:
         return self._connection.transaction()
 
     def take(self, task: Task, attributes: list[dict[str, Any]], refs: dict[str, Any]) -> list[Event]:
@@ -170,9 +169,9 @@ class Books:
             [task.entry, json.dumps(attributes), json.dumps(refs)],
         )
 
-    def give_up(self, task: Task, problem: str, for_good: bool) -> list[Event]:
+    def fail(self, task: Task, problem: str, is_permanent: bool) -> list[Event]:
         return self._events(
-            "select * from metl.take_registry_version(%s, null, null, %s, %s)", [task.entry, problem, for_good]
+            "select * from metl.take_registry_version(%s, null, null, %s, %s)", [task.entry, problem, is_permanent]
         )
 
     def end(self, task: Task) -> list[Event]:
@@ -186,10 +185,10 @@ class Books:
         query = "select distinct schema from metl.registry_versions where registry = %s and gone_at is null"
         return [row[0] for row in self._connection.execute(query, [self.registry])]
 
-    def _known(self, query: str, **parameters: object) -> dict[Key, Known]:
+    def _fetch(self, query: str, **parameters: object) -> dict[Key, RecordedVersion]:
         cursor = self._connection.cursor(row_factory=dict_row)
         rows = cursor.execute(query.encode(), {"registry": self.registry, **parameters}).fetchall()
-        found = [Known(row["entry"], _version({"position": 0, **row}), row["counts"]) for row in rows]
+        found = [RecordedVersion(row["entry"], _version({"position": 0, **row}), row["is_effective"]) for row in rows]
         return {each.version.key: each for each in found}
 
     def _events(self, query: str, parameters: list[object]) -> list[Event]:

@@ -1,4 +1,4 @@
-"""Pass after pass, for weeks: whatever goes away is waited for."""
+"""Syncs pass after pass, for weeks; retries while the registry or the database is down."""
 
 import threading
 import time
@@ -6,60 +6,60 @@ from collections.abc import Callable
 
 from metl.db.connection import autocommit
 from metl.errors import MetlError
-from metl.registry.store import Books
+from metl.registry.store import RegistryStore
 from metl.registry.sync import Sync
 from metl.util.http import Aborted
 
-EVERY = 1.0
-#: The longest pause while something is away.
+INTERVAL = 1.0
+#: The longest pause after failures.
 LONGEST_PAUSE = 5.0
-#: What could not be read is tried again, and everything is looked at, now and then.
-AGAIN_EVERY = 30.0
-FULL_EVERY = 3600.0
+#: Failed versions are retried, and everything is listed, at these intervals.
+RETRY_INTERVAL = 30.0
+FULL_INTERVAL = 3600.0
 
 
 class Watch:
     def __init__(
         self,
         dsn: str,
-        prepare: Callable[[Books], Sync],
+        prepare: Callable[[RegistryStore], Sync],
         name: str,
         stop: threading.Event,
         say: Callable[[str], None],
     ) -> None:
-        """`prepare` makes a pass for a connection; `say` is for what is no event of the registry."""
+        """`prepare` makes a sync on a connection; `say` gets messages that are no event of the registry."""
         self._dsn = dsn
         self._prepare = prepare
         self._name = name
         self._stop = stop
         self._say = say
-        self._trouble: str | None = None
+        self._last_error: str | None = None
         self._is_watching: bool | None = None
-        self._last_again = self._last_full = time.monotonic()
+        self._last_retry = self._last_full = time.monotonic()
 
     def run(self) -> None:
-        pause = EVERY
+        pause = INTERVAL
         while not self._stop.is_set():
             try:
                 with autocommit(self._dsn) as connection:
-                    self._go_on(Books(connection, self._name))
-                pause = EVERY
+                    self._watch(RegistryStore(connection, self._name))
+                pause = INTERVAL
             except Aborted:
                 return
             except MetlError as error:
-                self._tell(str(error))
+                self._report(str(error))
                 self._stop.wait(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _go_on(self, books: Books) -> None:
-        """Until something goes wrong."""
-        sync = self._prepare(books)
-        what = f"watch {','.join(sorted(sync.groups))}"
-        while not books.try_lock(what):
+    def _watch(self, store: RegistryStore) -> None:
+        """Returns when stopped; raises what ends the connection."""
+        sync = self._prepare(store)
+        lock = f"watch {','.join(sorted(sync.groups))}"
+        while not store.try_lock(lock):
             if self._is_watching is not False:
-                self._say(f"{books.holder(what)} watches already. Standing by.")
+                self._say(f"{store.lock_holder(lock)} watches already. Standing by.")
                 self._is_watching = False
-            if self._stop.wait(EVERY):
+            if self._stop.wait(INTERVAL):
                 return
         if not self._is_watching:
             self._say("Watching. Ctrl-C ends it.")
@@ -67,33 +67,33 @@ class Watch:
         failures = 0
         while not self._stop.is_set():
             began = time.monotonic()
-            # Somebody else may be in the middle of a pass; then it is not ours.
-            if books.try_lock("pass"):
+            # Skip a pass while `metl sync` runs one.
+            if store.try_lock("pass"):
                 try:
                     self._pass(sync)
                     failures = 0
                 except MetlError as error:
                     failures += 1
-                    # Then what could not be read is no fault of its own, and need not wait.
-                    self._last_again = -AGAIN_EVERY
-                    self._tell(str(error))
+                    # Versions failed because of the registry: retry them as soon as it answers.
+                    self._last_retry = -RETRY_INTERVAL
+                    self._report(str(error))
                 finally:
-                    books.unlock("pass")
-            pause = min(EVERY * 2**failures, LONGEST_PAUSE) if failures else EVERY
+                    store.unlock("pass")
+            pause = min(INTERVAL * 2**failures, LONGEST_PAUSE) if failures else INTERVAL
             self._stop.wait(max(0.1, pause - (time.monotonic() - began)))
 
     def _pass(self, sync: Sync) -> None:
         now = time.monotonic()
-        again, full = now - self._last_again > AGAIN_EVERY, now - self._last_full > FULL_EVERY
-        self._last_again = now if again else self._last_again
-        sync.run(full=full, again=again)
+        retry, full = now - self._last_retry > RETRY_INTERVAL, now - self._last_full > FULL_INTERVAL
+        self._last_retry = now if retry else self._last_retry
+        sync.run(full=full, retry=retry)
         self._last_full = now if full else self._last_full
-        if self._trouble:
+        if self._last_error:
             self._say("All is well again.")
-            self._trouble = None
+            self._last_error = None
 
-    def _tell(self, trouble: str) -> None:
-        """Once, not every second."""
-        if trouble != self._trouble:
-            self._say(trouble)
-            self._trouble = trouble
+    def _report(self, error: str) -> None:
+        """Once, not at every pass."""
+        if error != self._last_error:
+            self._say(error)
+            self._last_error = error
