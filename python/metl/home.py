@@ -14,7 +14,8 @@ from metl.errors import BadInput
 
 # Below the range from which systems hand out ports to outgoing connections.
 SPARE_PORTS = range(20_000, 30_000)
-AWKWARD = ",;\\\n\r"
+#: Kafka or the registry would take them for the end of a path.
+FORBIDDEN = ",;\\\n\r"
 
 
 class Home:
@@ -30,16 +31,15 @@ class Home:
         return cls(Path(os.environ.get("METL_HOME") or ".metl"))
 
     def directory(self, *names: str) -> Path:
-        """A folder in here, made if need be, closed to others."""
-        awkward = set(str(self.path)) & set(AWKWARD)
-        if awkward:
+        """A folder in here, created if missing, for its owner only."""
+        forbidden = set(str(self.path)) & set(FORBIDDEN)
+        if forbidden:
             raise BadInput(
-                f"METL_HOME={self.path} holds {' '.join(sorted(awkward))!r}, which Kafka or the registry would take "
+                f"METL_HOME={self.path} holds {' '.join(sorted(forbidden))!r}, which Kafka or the registry would take "
                 "for the end of the path. Set METL_HOME to a folder without it."
             )
         try:
-            # Others may pass through but not look: a PostgreSQL that root starts under another
-            # user has its folder below.
+            # Others may enter but not list it: the PostgreSQL that root starts runs as another user, in a folder below.
             self.path.mkdir(mode=0o711, parents=True, exist_ok=True)
             folder = self.path.joinpath(*names)
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,7 +53,7 @@ class Home:
 
     @contextlib.contextmanager
     def lock(self, say: Callable[[str], None]) -> Iterator[None]:
-        """One `up` or `down` at a time; the second says whom it waits for."""
+        """Serializes `up` and `down`; the second says which process it waits for."""
         with (self.directory() / "lock").open("a+") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -68,10 +68,10 @@ class Home:
 
     def port(self, name: str) -> int:
         """The port that was chosen for a part; 0 if it was never started."""
-        said = self._read(self.ports_file).get(name, "0")
-        if not is_port(said) and said != "0":
-            raise BadInput(f"{self.ports_file} says {name}={said}, which is not a port. Remove that line.")
-        return int(said)
+        port = self._read(self.ports_file).get(name, "0")
+        if not is_port(port) and port != "0":
+            raise BadInput(f"{self.ports_file} says {name}={port}, which is not a port. Remove that line.")
+        return int(port)
 
     def choose_port(self, name: str, preferred: int, *, given: int | None, within: range) -> None:
         """The given one, or else the one of last time, or else a free one; remembered."""
@@ -88,7 +88,7 @@ class Home:
         return passwords[user]
 
     def forget_port(self, name: str) -> str:
-        """The way out when a stranger sits on a remembered port, as a sentence."""
+        """The way out when another program uses a remembered port."""
         return f"Stop that program, set METL_{name.upper()}_PORT, or remove the line {name}= from {self.ports_file}."
 
     def _read(self, file: Path) -> dict[str, str]:
@@ -104,7 +104,7 @@ class Home:
 
 
 def write_private(file: Path, text: str) -> None:
-    """Replaces a file at once; only its owner can ever read it."""
+    """Replaces a file atomically; only its owner can ever read it."""
     descriptor, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}-")
     try:
         with os.fdopen(descriptor, "w") as scratch:
@@ -131,7 +131,7 @@ def is_port(text: str) -> bool:
 
 def is_free(port: int) -> bool:
     with socket.socket() as probe:
-        # As servers do: a port that only waits for old connections to fade is free.
+        # As servers do: a port whose old connections are in TIME_WAIT is free.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))

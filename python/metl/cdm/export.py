@@ -45,7 +45,7 @@ def as_yaml(entities: Sequence[Entity]) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes line breaks of other alphabets in double quotes, where they stay what they are."""
+    """Writes Unicode's line breaks in double quotes, where YAML keeps them."""
 
 
 def _represent(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
@@ -73,7 +73,7 @@ def write(entities: Sequence[Entity], folder: Path) -> list[Path]:
 
 
 def _file_name(entity: str, taken: set[str]) -> str:
-    """Readable, and another one also for a file system to which Person is person."""
+    """Readable, and unique also where file names ignore case."""
     plain = re.sub(r"[^\w-]", "_", entity)[:60]
     name, number = plain, 1
     while name.casefold() in taken:

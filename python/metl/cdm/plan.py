@@ -1,4 +1,4 @@
-"""What the files would change, as the database sees it."""
+"""What the files would change in the database."""
 
 import json
 import re
@@ -26,9 +26,9 @@ PLAN = """
 select plan_id from metl.plans
 where kind = 'entity_version' and name = %s and version = %s and decision = 'waiting'
 """
-#: What Kafka takes for the name of a topic.
+#: Kafka's names of topics.
 TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-#: A path, to whoever makes a file name of it.
+#: Names that would be paths as file names.
 PATH = re.compile(r".*[/\\].*|\.+", re.DOTALL)
 
 
@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Step:
-    """What becomes of one entity."""
+    """The change of one entity."""
 
     entity: str
     #: new, next, unchanged, waits (it did already), confirm (it will), frozen, blocked, left, delete
@@ -55,7 +55,7 @@ class Step:
     version: int | None = None
     changes: tuple[dict[str, str], ...] = ()
     cells: tuple[Cell, ...] = ()
-    #: Of a plan that has to be decided first.
+    #: The plan that has to be decided first.
     plan_id: int | None = None
     description: str | None = None
     draft: str = field(default="[]", repr=False)
@@ -89,9 +89,9 @@ class Step:
         return f"No topic can be named cdm.{self.entity}: its messages would become dead letters."
 
     def as_json(self) -> dict[str, Any]:
-        said = asdict(self)
-        del said["draft"]
-        return {**said, "warning": self.warning}
+        step = asdict(self)
+        del step["draft"]
+        return {**step, "warning": self.warning}
 
 
 @dataclass(frozen=True)
@@ -105,18 +105,18 @@ class Applied:
 
 
 def plan(connection: psycopg.Connection, entities: Sequence[Entity], delete: bool = False) -> list[Step]:
-    """A step for each entity of the files, and then one for each that only the database has."""
-    # First: it begins the transaction in which all the rest is seen.
+    """A step for each entity of the files, then for each that only the database has."""
+    # First, since it begins the transaction whose snapshot the rest reads.
     live: dict[str, int] = dict(connection.execute(LIVE).fetchall())
     problems: list[Problem] = []
     steps = []
     for entity in entities:
         if PATH.fullmatch(entity.name):
-            said = (
+            message = (
                 f"Entity {entity.name!r} would be taken for a path: its name is that of a topic, a table and files. "
                 "Take letters, digits, _ and -."
             )
-            problems.append(Problem(entity.file, entity.line, said))
+            problems.append(Problem(entity.file, entity.line, message))
             continue
         try:
             with connection.transaction():
@@ -124,8 +124,8 @@ def plan(connection: psycopg.Connection, entities: Sequence[Entity], delete: boo
         except psycopg.Error as error:
             if not (error.diag.message_hint and error.diag.context):
                 raise
-            said = f"{error.diag.message_primary} {error.diag.message_hint}"
-            problems.append(Problem(entity.file, entity.line, said))
+            message = f"{error.diag.message_primary} {error.diag.message_hint}"
+            problems.append(Problem(entity.file, entity.line, message))
     if problems:
         raise Wrong(problems, "so that there is no plan")
     named = {entity.name for entity in entities}
@@ -134,8 +134,8 @@ def plan(connection: psycopg.Connection, entities: Sequence[Entity], delete: boo
 
 
 def _step(connection: psycopg.Connection, entity: Entity) -> Step:
-    given = json.dumps([attribute.as_json() for attribute in entity.attributes])
-    row = connection.execute(DRAFT, [entity.name, given, entity.description]).fetchone()
+    attributes = json.dumps([attribute.as_json() for attribute in entity.attributes])
+    row = connection.execute(DRAFT, [entity.name, attributes, entity.description]).fetchone()
     assert row is not None
     live, version, settled, changes, policy, plan_id, is_planned = row
     if version is None:
@@ -169,8 +169,8 @@ def _other(connection: psycopg.Connection, entity: str, version: int, delete: bo
     return Step(entity, "delete", version, cells=tuple(Cell(*cell) for cell in cells))
 
 
-def lost_without_being_asked(steps: Sequence[Step]) -> int:
-    """Those of an update that waits are not lost before somebody confirms it."""
+def lost_without_confirmation(steps: Sequence[Step]) -> int:
+    """Cells lost at once, not those of updates that wait for confirmation."""
     return sum(len(step.lost) for step in steps if step.outcome in ("next", "delete"))
 
 

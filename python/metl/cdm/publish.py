@@ -1,4 +1,4 @@
-"""Entity versions in the registry, as JSON Schema; what is there already stays as it is."""
+"""Publishes entity versions to the registry as JSON Schema; published ones are never changed."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from metl.registry.client import registry_client
 from metl.util.http import Client
 
 GROUP = "metl.cdm"
-#: In the labels of a version: what it was made of.
+#: The label with the digest of the entity version.
 DIGEST = "metl-digest"
 PAGE = 500
 API = ("apis", "registry", "v3")
@@ -19,9 +19,9 @@ API = ("apis", "registry", "v3")
 
 @dataclass(frozen=True)
 class Published:
-    #: Those that were missing.
+    #: Published now.
     new: list[EntityVersion]
-    #: Those of which the registry has something else under the same number.
+    #: Those for which the registry has other content under the same number.
     different: list[EntityVersion]
 
 
@@ -29,30 +29,30 @@ address = config.registry_url
 
 
 def publish(registry: str, versions: Sequence[EntityVersion], *, dry_run: bool = False) -> Published:
-    """In ascending order, so that the registry takes the highest version for the latest."""
+    """In ascending order: the registry's latest version is the last one created."""
     with registry_client(registry) as client:
-        known = _digests(client)
-        missing = [each for each in versions if (each.artifact, str(each.version)) not in known]
+        published = _digests(client)
+        missing = [each for each in versions if (each.artifact, str(each.version)) not in published]
         for each in [] if dry_run else missing:
             _create(client, each)
     return Published(
         missing,
-        [each for each in versions if known.get((each.artifact, str(each.version)), each.digest) != each.digest],
+        [each for each in versions if published.get((each.artifact, str(each.version)), each.digest) != each.digest],
     )
 
 
 def _digests(registry: Client) -> dict[tuple[str, str], str]:
-    """The digest of each version that is there; empty if somebody else put it there."""
-    found: dict[tuple[str, str], str] = {}
+    """The digest of each published version; empty if it is not METL's."""
+    digests: dict[tuple[str, str], str] = {}
     offset = 0
     while True:
         page = registry.json(*API, "search", "versions", groupId=GROUP, limit=PAGE, offset=offset, orderby="globalId")
         try:
             for each in page["versions"]:
-                found[each["artifactId"], each["version"]] = (each.get("labels") or {}).get(DIGEST, "")
+                digests[each["artifactId"], each["version"]] = (each.get("labels") or {}).get(DIGEST, "")
             offset += len(page["versions"])
             if offset >= page["count"] or not page["versions"]:
-                return found
+                return digests
         except (KeyError, TypeError):
             raise MetlError(f"{registry.url} does not answer as an Apicurio registry does.") from None
 
@@ -70,6 +70,6 @@ def _create(registry: Client, version: EntityVersion) -> None:
             "labels": {DIGEST: version.digest},
         },
     }
-    # Finding instead of failing: an attempt that got no answer may have arrived all the same.
+    # Idempotent: a request without an answer may have arrived.
     query: dict[str, object] = {"ifExists": "FIND_OR_CREATE_VERSION"}
     registry.request("POST", *API, "groups", GROUP, "artifacts", query=query, body=body)

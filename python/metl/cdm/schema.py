@@ -1,6 +1,6 @@
-"""An entity version as JSON Schema: what the values of its messages are like.
+"""An entity version as JSON Schema, of the values of its messages.
 
-Values are byte for byte what came in, so that a type stands for all the ways in which Debezium and others write it.
+Values are byte for byte what came in, so a type covers all the ways in which Debezium and others write it.
 """
 
 import hashlib
@@ -57,12 +57,12 @@ class EntityVersion:
 
     @property
     def digest(self) -> str:
-        """Of what it is, not of how METL writes it down, which a later release may do otherwise."""
+        """Of the version, not of its JSON Schema, which a later release may write otherwise."""
         return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
 
 def entity_versions(connection: psycopg.Connection) -> list[EntityVersion]:
-    """Every version there ever was: topics keep messages of old ones."""
+    """All versions, also deleted ones: topics keep their messages."""
     attributes: dict[tuple[str, int], list[Attribute]] = {}
     for entity, version, *attribute in connection.execute(ATTRIBUTES):
         attributes.setdefault((entity, version), []).append(Attribute(*attribute))

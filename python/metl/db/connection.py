@@ -14,12 +14,12 @@ from metl.errors import BadInput, MetlError
 address = config.database_dsn
 
 
-def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connection:
-    """`variable` is where somebody may have said it wrong."""
+def connect(dsn: str, variable: str = "METL_DSN", **options: int) -> psycopg.Connection:
+    """`variable` is where the DSN comes from, named in errors."""
     try:
-        return psycopg.connect(dsn, **line)  # type: ignore[arg-type]
+        return psycopg.connect(dsn, **options)  # type: ignore[arg-type]
     except psycopg.ProgrammingError:
-        # Its own words would repeat the address, password and all.
+        # psycopg's message would quote the address with its password.
         raise BadInput(f"{variable} is not an address that PostgreSQL can read.") from None
     except psycopg.Error as error:
         reason = " ".join(str(error).split()).rstrip("?.")
@@ -30,7 +30,7 @@ def connect(dsn: str, variable: str = "METL_DSN", **line: int) -> psycopg.Connec
 
 @contextlib.contextmanager
 def snapshot(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connection]:
-    """To read the matrix with several statements that all see the same state."""
+    """Read-only; all statements see the same state."""
     with connect(dsn, variable) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.read_only = True
@@ -40,7 +40,7 @@ def snapshot(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connectio
 
 @contextlib.contextmanager
 def transaction(dsn: str) -> Iterator[psycopg.Connection]:
-    """To write: all of it at the end, or nothing. What the matrix refuses comes as its own sentence."""
+    """Commits at the end, rolls back on errors. What the matrix refuses is raised with its message and hint."""
     with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
         yield connection
 
@@ -53,7 +53,7 @@ def rows(
 
 @contextlib.contextmanager
 def autocommit(dsn: str) -> Iterator[psycopg.Connection]:
-    """To write for as long as it takes: each statement is a change of its own, unless a transaction holds several."""
+    """Each statement commits by itself, except inside `connection.transaction()`."""
     with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
         connection.autocommit = True
         yield connection
@@ -73,6 +73,6 @@ def _explained(connection: psycopg.Connection, what: str, role: str) -> Iterator
     except psycopg.Error as error:
         if error.diag.message_hint and error.diag.context:
             # Raised by a function of METL, whose hint is the way out.
-            said = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
-            raise BadInput(" ".join(filter(None, said))) from None
+            parts = (error.diag.message_primary, error.diag.message_detail, error.diag.message_hint)
+            raise BadInput(" ".join(filter(None, parts))) from None
         raise MetlError(f"Database {database} failed: {str(error).strip()}") from None

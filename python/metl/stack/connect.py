@@ -38,7 +38,7 @@ class Connect(Part):
         write_properties(self._settings, self._properties())
 
     def _other_passwords(self) -> str:
-        """What somebody has added for connectors of other roles."""
+        """Passwords that users added for connectors of other roles."""
         if not self._passwords.exists():
             return ""
         lines = self._passwords.read_text().splitlines(keepends=True)
@@ -47,7 +47,7 @@ class Connect(Part):
     def command(self) -> Sequence[str | Path]:
         return [
             *(java.machine_java(), "-Xmx384m", "-XX:+UseSerialGC", "-XX:+ExitOnOutOfMemoryError"),
-            # The driver sets a session's time zone to this one, and ranges and arrays of moments come as text.
+            # The driver passes it to its sessions, whose time zone shows in ranges and arrays of timestamps.
             "-Duser.timezone=UTC",
             *("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"),
             *("-cp", jars.folder("connect") / "*"),
@@ -55,7 +55,7 @@ class Connect(Part):
         ]
 
     def check(self) -> None:
-        # Answers only once the worker has joined its group and read its topics.
+        # Answers once the worker has joined its group and read its topics.
         http.request("GET", f"{self.address}/connectors", timeout=3)
 
     def _lay_out_plugins(self) -> None:
@@ -83,7 +83,7 @@ class Connect(Part):
 
     @property
     def _passwords(self) -> Path:
-        """Only what connectors need: whoever reaches Connect can make it read this file."""
+        """Only what connectors need: all clients of Connect can make it read this file."""
         return self.home.connect_passwords_file
 
     @property

@@ -1,4 +1,7 @@
-"""One background process: started, found again by a later command, stopped; never mistaken for another."""
+"""One background process: started, found again by a later command, stopped; never mistaken for another.
+
+psutil finds and ends processes. What it does not have is kept here: which process METL started, recorded in a file.
+"""
 
 import collections
 import contextlib
@@ -13,11 +16,11 @@ import psutil
 
 from metl.home import write_private
 
-KILLED_AFTER = 5.0
+KILL_TIMEOUT = 5.0
 
 
 class Daemon:
-    """Lives in one folder: `process.json` says what was started, `log` is what it printed."""
+    """Its folder has `process.json`, the record of what was started, and `log`, its output."""
 
     def __init__(self, folder: Path) -> None:
         self.record = folder / "process.json"
@@ -30,12 +33,12 @@ class Daemon:
         launcher: Sequence[str] = (),
     ) -> subprocess.Popen[bytes]:
         """`launcher` is a program that sets something up and then becomes argv (it execs)."""
-        words = [str(word) for word in argv]
+        command = [str(word) for word in argv]
         if self.log.exists():
             self.log.replace(self.log.with_name("log.old"))
         with self.log.open("wb") as log:
             process = subprocess.Popen(
-                [*launcher, *words],
+                [*launcher, *command],
                 cwd=self.log.parent,
                 # Java can name files in any language only under a locale that can.
                 env={**os.environ, "LC_ALL": "C.UTF-8"},
@@ -45,9 +48,9 @@ class Daemon:
                 start_new_session=True,
             )
         try:
-            write_private(self.record, json.dumps({"pid": process.pid, "argv": words}))
+            write_private(self.record, json.dumps({"pid": process.pid, "argv": command}))
         except BaseException:
-            # Nobody would ever find it again.
+            # Without a record no later command would find it.
             process.kill()
             process.wait()
             raise
@@ -56,14 +59,14 @@ class Daemon:
     def process(self) -> psutil.Process | None:
         """The process we started, if it is still there.
 
-        A number alone proves nothing: after a crash it may belong to any other program. The whole
-        command line does, since it holds this folder's path.
+        A pid is not enough: after a crash it may belong to any other program. The whole command line identifies it,
+        since that holds the path of this folder.
         """
         try:
             record = json.loads(self.record.read_text())
-            found = psutil.Process(record["pid"])
-            if found.cmdline() == record["argv"] and found.status() != psutil.STATUS_ZOMBIE:
-                return found
+            process = psutil.Process(record["pid"])
+            if process.cmdline() == record["argv"] and process.status() != psutil.STATUS_ZOMBIE:
+                return process
         except (FileNotFoundError, ValueError, KeyError, TypeError, psutil.NoSuchProcess, psutil.AccessDenied):
             pass
         return None
@@ -71,17 +74,17 @@ class Daemon:
     def was_started(self) -> bool:
         return self.record.exists()
 
-    def stop(self, how: signal.Signals, patience: float) -> None:
-        """Asks with `how`, insists after `patience` seconds; returns when it and its children are gone."""
+    def stop(self, stop_signal: signal.Signals, timeout: float) -> None:
+        """Sends `stop_signal`, and SIGKILL after `timeout` seconds; returns when it and its children have ended."""
         process = self.process()
         if process is not None:
             try:
                 family = [process, *process.children(recursive=True)]
-                process.send_signal(how)
-                _, left = psutil.wait_procs(family, timeout=patience)
-                for straggler in left:
-                    straggler.kill()
-                psutil.wait_procs(left, timeout=KILLED_AFTER)
+                process.send_signal(stop_signal)
+                _, alive = psutil.wait_procs(family, timeout=timeout)
+                for each in alive:
+                    each.kill()
+                psutil.wait_procs(alive, timeout=KILL_TIMEOUT)
             except psutil.NoSuchProcess:
                 pass
         self.record.unlink(missing_ok=True)
@@ -94,7 +97,7 @@ class Daemon:
                 total += each.memory_info().rss
         return total
 
-    def last_words(self, lines: int = 12) -> str:
+    def last_lines(self, lines: int = 12) -> str:
         try:
             with self.log.open(errors="replace") as log:
                 return "".join(collections.deque(log, maxlen=lines))

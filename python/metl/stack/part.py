@@ -1,4 +1,4 @@
-"""What a part of the stack has to say about itself. Adding a part is adding one such class."""
+"""A part of the local stack. To add a part, add such a class."""
 
 import signal
 from abc import ABC, abstractmethod
@@ -48,22 +48,22 @@ class Part(ABC):
 
     @abstractmethod
     async def prepare(self, say: Say) -> None:
-        """Makes everything that must be there before the process starts; a second time costs little."""
+        """Creates what the process needs, at every start: idempotent and fast."""
 
     @abstractmethod
     def command(self) -> Sequence[str | Path]:
-        """The process to start. No secrets in here: everybody on the machine can read it."""
+        """The process to start. Without secrets: everybody on the machine can read it."""
 
     def launcher(self) -> Sequence[str]:
-        """A program to start it with, which sets something up and then becomes the command."""
+        """A program that sets something up and then execs the command."""
         return ()
 
     @abstractmethod
     def check(self) -> None:
-        """Returns when it answers at its address, raises an exception that says why not otherwise."""
+        """Returns if it answers at its address; otherwise raises the reason."""
 
-    async def welcome(self) -> None:  # noqa: B027, most parts have nothing to do here
-        """What is to be done once it answers; done again at every start."""
+    async def initialize(self) -> None:  # noqa: B027, most parts have nothing to do here
+        """Called once it answers, at every start: idempotent."""
 
     def shown_address(self) -> str:
         """The address without its password."""

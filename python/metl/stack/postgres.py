@@ -23,7 +23,7 @@ from metl.util import extras, process, resources
 
 ADMIN = "postgres"
 NOBODY = 65_534
-ORPHAN_PATIENCE = 10.0
+ORPHAN_TIMEOUT = 10.0
 # In a user namespace root has another number and keeps its files. Where those are forbidden, as in
 # most containers, it runs as nobody, who must be able to reach its binaries and its data.
 IN_NAMESPACE = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]
@@ -81,18 +81,18 @@ class Postgres(Part):
         ]
 
     def check(self) -> None:
-        # Until the first welcome there is only the admin.
+        # Before the first `initialize` only the admin exists.
         address = self.address if self.is_elsewhere else self.dsn(ADMIN, ADMIN)
         try:
             with psycopg.connect(address, connect_timeout=5) as connection:
                 connection.execute("select 1")
         except psycopg.ProgrammingError:
-            # Its own words would repeat the address, password and all.
+            # psycopg's message would quote the address with its password.
             raise ConnectionError("it is not an address that PostgreSQL can read") from None
 
-    async def welcome(self) -> None:
-        """An owner who is no superuser, with a database: what METL works as. And whom its jobs log in as."""
-        # Again, for a server that an older METL has started.
+    async def initialize(self) -> None:
+        """Creates METL's database, its owner, who is no superuser, and the role of its jobs."""
+        # Again: an older METL may have started the server.
         self._write_pgpass()
         await process.run(
             "sql/roles.sql",
@@ -121,7 +121,7 @@ class Postgres(Part):
         write_private(self.home.path / "pgpass", "".join(lines))
 
     async def _initdb(self) -> None:
-        # Made beside its place and then moved there: an interrupted one leaves nothing behind.
+        # Renamed when complete: an interrupted initdb leaves nothing behind.
         fresh = Path(tempfile.mkdtemp(prefix=".data-", dir=self.folder))
         password = fresh.with_name(".password")
         try:
@@ -137,7 +137,7 @@ class Postgres(Part):
                     *(binaries() / "initdb", "-D", fresh, "-U", ADMIN),
                     *("--auth=scram-sha-256", f"--pwfile={password}", "--encoding=UTF8", "--locale=C"),
                 ],
-                # initdb calls a shell that must not stumble over a folder it may not enter.
+                # initdb calls a shell, which fails in a folder that it may not enter.
                 cwd=self.folder,
             )
             fresh.rename(self.data)
@@ -146,9 +146,9 @@ class Postgres(Part):
             shutil.rmtree(fresh, ignore_errors=True)
 
     async def _await_orphans(self) -> None:
-        """After a kill -9 the server's children notice by themselves, and need a moment for it."""
-        end = time.monotonic() + ORPHAN_PATIENCE
-        while orphans := [process for process in psutil.process_iter() if self._works_here(process)]:
+        """After a kill -9 the server's children end by themselves, some moments later."""
+        end = time.monotonic() + ORPHAN_TIMEOUT
+        while orphans := [process for process in psutil.process_iter() if self._runs_here(process)]:
             if time.monotonic() > end:
                 raise PartFailed(
                     f"Process {orphans[0].pid} of an earlier PostgreSQL still works in {self.data}. "
@@ -156,7 +156,7 @@ class Postgres(Part):
                 )
             await asyncio.sleep(0.1)
 
-    def _works_here(self, process: psutil.Process) -> bool:
+    def _runs_here(self, process: psutil.Process) -> bool:
         try:
             return process.name().startswith("postgres") and Path(process.cwd()) == self.data
         except psutil.Error:

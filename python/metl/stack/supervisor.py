@@ -1,4 +1,8 @@
-"""Brings parts up together, takes them down, and says how they are."""
+"""Starts parts at once, stops them, and shows their status.
+
+No supervisor such as systemd or supervisord: each of them is a daemon to install and configure, and wants to own the
+processes. `metl up` has to work for any user, in a container too, and to leave nothing running but the parts.
+"""
 
 import asyncio
 import contextlib
@@ -20,15 +24,15 @@ from metl.stack.part import Part
 from metl.util import process, signals
 from metl.util.aio import together
 
-#: Called with a part's name and what it is doing.
+#: Called with the name of a part and its progress.
 Report = Callable[[str, str], None]
 
-START_PATIENCE = 90.0
-STOP_PATIENCE = 20.0
-PORT_PATIENCE = 5.0
-LOOK_EVERY = 0.1
+START_TIMEOUT = 90.0
+STOP_TIMEOUT = 20.0
+PORT_TIMEOUT = 5.0
+POLL_INTERVAL = 0.1
 FULL_DISK = "No space left on device"
-ALMOST_NOTHING = 2**20
+MIN_FREE_BYTES = 2**20
 
 
 def up(home: Home, parts: Sequence[Part], report: Report) -> float:
@@ -43,7 +47,7 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
     with home.lock(lambda text: report("metl", text)), signals.noted() as interruption:
         started: list[Part] = []
         try:
-            interruption.run(lambda: _bring_all_up(parts, started, report))
+            interruption.run(lambda: _start_all(parts, started, report))
             if interruption.happened:
                 raise KeyboardInterrupt
             seconds = time.monotonic() - began
@@ -65,24 +69,24 @@ def down(home: Home, parts: Sequence[Part], report: Report) -> None:
             _stop([part for part in parts if part.daemon.was_started()], report)
 
 
-async def _bring_all_up(parts: Sequence[Part], started: list[Part], report: Report) -> None:
+async def _start_all(parts: Sequence[Part], started: list[Part], report: Report) -> None:
     answers = {part.name: asyncio.Event() for part in parts}
 
-    async def bring_up(part: Part) -> None:
-        await _bring_up(part, [answers[name] for name in part.needs], started, report)
+    async def start(part: Part) -> None:
+        await _start(part, [answers[name] for name in part.needs], started, report)
         answers[part.name].set()
 
-    await together(*(bring_up(part) for part in parts))
+    await together(*(start(part) for part in parts))
 
 
-async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Part], report: Report) -> None:
+async def _start(part: Part, needs: Sequence[asyncio.Event], started: list[Part], report: Report) -> None:
     if part.is_elsewhere:
         report(part.name, f"runs elsewhere ({part.server.variable}), checking it")
         await _check_elsewhere(part)
         report(part.name, "answers")
         return
     child = None
-    begun = time.monotonic()
+    began = time.monotonic()
     if part.daemon.process() is None:
         config.choose_ports(part.home, part.server)
         await _prepare(part, report)
@@ -93,8 +97,8 @@ async def _bring_up(part: Part, needs: Sequence[asyncio.Event], started: list[Pa
         child = part.daemon.start(part.command(), launcher=part.launcher())
         started.append(part)
     await _await_answer(part, child)
-    await part.welcome()
-    report(part.name, f"answers after {time.monotonic() - begun:.1f} s" if child else "runs already")
+    await part.initialize()
+    report(part.name, f"answers after {time.monotonic() - began:.1f} s" if child else "runs already")
 
 
 async def _prepare(part: Part, report: Report) -> None:
@@ -115,28 +119,28 @@ async def _check_elsewhere(part: Part) -> None:
 
 
 async def _await_free_ports(part: Part) -> None:
-    """What a killed part left behind needs a moment to let go of its port."""
+    """The port of a killed part is released some moments later."""
     for name in part.server.ports:
         port = part.home.port(name)
-        end = time.monotonic() + PORT_PATIENCE
+        end = time.monotonic() + PORT_TIMEOUT
         while not is_free(port):
             if time.monotonic() > end:
                 raise PartFailed(
                     f"{part.name} cannot have port {port}: {_listener(port)} uses it. {part.home.forget_port(name)}"
                 )
-            await asyncio.sleep(LOOK_EVERY)
+            await asyncio.sleep(POLL_INTERVAL)
 
 
 def _listener(port: int) -> str:
     with contextlib.suppress(psutil.Error):
-        for found in psutil.net_connections("tcp"):
-            if found.status == psutil.CONN_LISTEN and found.pid and found.laddr and found.laddr.port == port:
-                return f"{psutil.Process(found.pid).name()} (pid {found.pid})"
+        for each in psutil.net_connections("tcp"):
+            if each.status == psutil.CONN_LISTEN and each.pid and each.laddr and each.laddr.port == port:
+                return f"{psutil.Process(each.pid).name()} (pid {each.pid})"
     return "another program"
 
 
 async def _await_answer(part: Part, child: subprocess.Popen[bytes] | None) -> None:
-    end = time.monotonic() + START_PATIENCE
+    end = time.monotonic() + START_TIMEOUT
     while True:
         try:
             await asyncio.to_thread(part.check)
@@ -144,20 +148,20 @@ async def _await_answer(part: Part, child: subprocess.Popen[bytes] | None) -> No
         except Exception as error:
             reason = error
         if child.poll() is not None if child else part.daemon.process() is None:
-            raise PartFailed(_why_it_died(part))
+            raise PartFailed(_explain_exit(part))
         if time.monotonic() > end:
             raise PartFailed(
-                f"{part.name} does not answer after {START_PATIENCE:.0f} s: {reason}. "
-                f"The last lines of {part.daemon.log}:\n{part.daemon.last_words()}"
+                f"{part.name} does not answer after {START_TIMEOUT:.0f} s: {reason}. "
+                f"The last lines of {part.daemon.log}:\n{part.daemon.last_lines()}"
             )
-        await asyncio.sleep(LOOK_EVERY)
+        await asyncio.sleep(POLL_INTERVAL)
 
 
-def _why_it_died(part: Part) -> str:
-    words = part.daemon.last_words()
-    if FULL_DISK in words or shutil.disk_usage(part.home.path).free < ALMOST_NOTHING:
+def _explain_exit(part: Part) -> str:
+    lines = part.daemon.last_lines()
+    if FULL_DISK in lines or shutil.disk_usage(part.home.path).free < MIN_FREE_BYTES:
         return _full_disk(part.home)
-    return f"{part.name} died while starting. The last lines of {part.daemon.log}:\n{words or '(nothing)'}"
+    return f"{part.name} died while starting. The last lines of {part.daemon.log}:\n{lines or '(nothing)'}"
 
 
 def _full_disk(home: Home) -> str:
@@ -169,11 +173,11 @@ def _full_disk(home: Home) -> str:
 
 
 def _stop(parts: Sequence[Part], report: Report) -> None:
-    """Those that need others go first, so that they can say good-bye to them."""
+    """Parts that need others stop first, so that they can log off from them."""
 
     def stop(part: Part) -> None:
         report(part.name, "stopping")
-        part.daemon.stop(part.stop_signal, STOP_PATIENCE)
+        part.daemon.stop(part.stop_signal, STOP_TIMEOUT)
         report(part.name, "stopped")
 
     with ThreadPoolExecutor() as pool:

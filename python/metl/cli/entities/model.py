@@ -81,7 +81,7 @@ def apply(
     with _all_problems(context, as_json):
         steps = _planned(path, delete)
     planning.refuse(steps)
-    lost = planning.lost_without_being_asked(steps)
+    lost = planning.lost_without_confirmation(steps)
     if lost and not yes and not as_json and sys.stdin.isatty():
         show_plan(steps)
     if lost:
