@@ -24,3 +24,4 @@
 \set file 018_decisions \set sha256 3e26eb3ea9086fc072391433a4022631fddd1c13f38b7000d8788ac8b3a23b70 \ir apply.sql
 \set file 019_progress \set sha256 ee57f076e59513b0da7324fcf154972324ac6b74892779e8b6a7103ce07c422d \ir apply.sql
 \set file 020_early_databases \set sha256 a38a9704789bf012cd6ddd5fa117e75e79e2ada359a2b74dda606a6cd682b401 \ir apply.sql
+\set file 021_state_reasons \set sha256 dfd65c4e8ad95f1c7d1689978b751feeddb9cccff54b4a9fd63889681127c28b \ir apply.sql

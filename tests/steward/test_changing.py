@@ -113,6 +113,14 @@ def test_a_plan_does_nothing(own: str, act: Run, run: list[str]) -> None:
     assert json.loads(said(act("matrix", "block", "clear", *CUSTOMER, "--dry-run", "--json", *run)))["done"] is False
 
 
+def test_the_reason_stays_with_the_state(own: str, act: Run) -> None:
+    said(act("matrix", "block", "add", *CUSTOMER, "phone=mobile", "--why", "phone is what mobile was"))
+    said(act("matrix", "block", "remove", *CUSTOMER, "phone"))
+    newest = json.loads(said(act("matrix", "states", "-n", "2", "--json")))
+    assert [each["why"] for each in newest] == [None, "phone is what mobile was"]
+    assert said(act("matrix", "states", "-n", "2")).splitlines()[2].endswith("  phone is what mobile was")
+
+
 def test_what_is_so_already_is_no_new_state(own: str, act: Run) -> None:
     assert (
         said(act("matrix", "block", "add", *CUSTOMER, "number=id"))

@@ -98,6 +98,14 @@ def test_what_changes_a_stream_requires_a_reason() -> None:
     assert required == WITH_WHY
 
 
+def test_what_changes_the_matrix_takes_a_reason() -> None:
+    offered = {words for words, each in LEAVES.items() if "--why" in options(each)} - WITH_WHY
+    assert offered == {
+        ("capture", "restart"), ("matrix", "import"), ("matrix", "block", "set"), ("matrix", "block", "add"),
+        ("matrix", "block", "remove"), ("matrix", "block", "clear"), ("entities", "apply"), ("plans", "confirm"),
+    }  # fmt: skip
+
+
 def test_every_answer_can_be_json() -> None:
     assert {words for words, each in LEAVES.items() if "--json" not in options(each)} == WITHOUT_JSON
 

@@ -7,7 +7,7 @@ States      a number as `metl matrix states` shows it, current, previous, or -3:
 How many    -n, --limit
 --dry-run   show what would happen, and change nothing: every command that changes something has it
 --yes       do not ask first
---why       the reason, which is recorded: required for what changes a stream
+--why       the reason, which is recorded: required for what changes a stream, offered for what changes the matrix
 --json      the same for programs, and nothing else on stdout
 Databases   --source is a service's database; METL's own is METL_DSN
 """
@@ -37,6 +37,7 @@ json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="F
 dry_run_option: Decorator = click.option("--dry-run", is_flag=True, help="Show what would happen, and change nothing.")
 yes_option: Decorator = click.option("--yes", is_flag=True, help="Do it without asking.")
 why_option: Decorator = click.option("--why", required=True, help="The reason, to be recorded.")
+state_why_option: Decorator = click.option("--why", help="The reason, to be recorded with the state.")
 kafka_config_option: Decorator = click.option(
     "--kafka-config",
     envvar="METL_KAFKA_CONFIG",

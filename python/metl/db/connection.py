@@ -39,9 +39,16 @@ def snapshot(dsn: str, variable: str = "METL_DSN") -> Iterator[psycopg.Connectio
 
 
 @contextlib.contextmanager
-def transaction(dsn: str) -> Iterator[psycopg.Connection]:
-    """Commits at the end, rolls back on errors. What the matrix refuses is raised with its message and hint."""
+def transaction(dsn: str, why: str | None = None) -> Iterator[psycopg.Connection]:
+    """Commits at the end, rolls back on errors. What the matrix refuses is raised with its message and hint.
+
+    The states that it makes carry the reason `why`.
+    """
     with connect(dsn) as connection, _explained(connection, "change METL", "metl_steward"):
+        if why is not None:
+            connection.execute("select set_config('metl.why', %s, false)", [why])
+            # The caller may still choose the isolation of its transaction.
+            connection.commit()
         yield connection
 
 

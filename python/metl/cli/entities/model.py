@@ -17,7 +17,7 @@ from metl.cdm import plan as planning
 from metl.cdm import publish as publishing
 from metl.cdm.schema import entity_versions
 from metl.cli.entities.display import show_applied, show_plan
-from metl.cli.options import dry_run_option, json_option, yes_option
+from metl.cli.options import dry_run_option, json_option, state_why_option, yes_option
 from metl.cli.output import EXIT_NO
 from metl.db.connection import address, snapshot, transaction
 from metl.errors import MetlError
@@ -60,13 +60,21 @@ def plan(context: click.Context, path: Path, check: bool, check_losses: bool, de
 @click.command()
 @path_argument
 @dry_run_option
+@state_why_option
 @yes_option
 @delete_option
 @click.option("--no-publish", is_flag=True, help="Leave the registry alone.")
 @json_option
 @click.pass_context
 def apply(
-    context: click.Context, path: Path, dry_run: bool, yes: bool, delete: bool, no_publish: bool, as_json: bool
+    context: click.Context,
+    path: Path,
+    dry_run: bool,
+    why: str | None,
+    yes: bool,
+    delete: bool,
+    no_publish: bool,
+    as_json: bool,
 ) -> None:
     """Make the entities of the database what PATH (a file or folder; default: cdm) says, all of them or none.
 
@@ -86,7 +94,7 @@ def apply(
         show_plan(steps)
     if lost:
         agree(f"{counted(lost, 'cell')} will be lost. Go on?", yes)
-    with transaction(address()) as connection:
+    with transaction(address(), why) as connection:
         applied = _apply(connection, path, delete, steps)
     if not as_json:
         show_applied(steps, applied)

@@ -10,7 +10,7 @@ import psycopg
 from psycopg.types.json import Jsonb
 
 from metl.cli.matrix.staircase import print_matrix
-from metl.cli.options import ENTITY_VERSION, Version, dry_run_option, json_option
+from metl.cli.options import ENTITY_VERSION, Version, dry_run_option, json_option, state_why_option
 from metl.cli.output import FUTURE, block_title, counted_changes, fate_of, print_cells
 from metl.db.connection import address, rows, snapshot, transaction
 from metl.matrix.block import Block, read
@@ -124,6 +124,7 @@ def _edit(command: Callable[..., None]) -> Callable[..., None]:
     for decorate in (
         json_option,
         dry_run_option,
+        state_why_option,
         click.option(
             "--run", is_flag=True, help="Also the later versions that have the same block, as far as it goes."
         ),
@@ -139,7 +140,14 @@ def _edit(command: Callable[..., None]) -> Callable[..., None]:
 @_edit
 @click.argument("pair", nargs=-1, required=True, metavar="ENTITY_ATTRIBUTE=ATTRIBUTE...")
 def set_(
-    schema: str, version: int, entity: str, pair: tuple[str, ...], run: bool, dry_run: bool, as_json: bool
+    schema: str,
+    version: int,
+    entity: str,
+    pair: tuple[str, ...],
+    run: bool,
+    dry_run: bool,
+    why: str | None,
+    as_json: bool,
 ) -> None:
     """Let a block map these pairs and nothing else.
 
@@ -147,50 +155,71 @@ def set_(
     metl matrix block set shop.customer 3 person number=id email=mail
     metl matrix block set shop.customer 1 person number=id --run --dry-run
     """
-    _change((schema, version, entity), lambda old: old.with_only(old.parse_pairs(pair)), run, dry_run, as_json)
+    _change((schema, version, entity), lambda old: old.with_only(old.parse_pairs(pair)), run, dry_run, why, as_json)
 
 
 @block.command()
 @_edit
 @click.argument("pair", nargs=-1, required=True, metavar="ENTITY_ATTRIBUTE=ATTRIBUTE...")
-def add(schema: str, version: int, entity: str, pair: tuple[str, ...], run: bool, dry_run: bool, as_json: bool) -> None:
+def add(
+    schema: str,
+    version: int,
+    entity: str,
+    pair: tuple[str, ...],
+    run: bool,
+    dry_run: bool,
+    why: str | None,
+    as_json: bool,
+) -> None:
     """Let a block map these pairs as well; what it maps already stays.
 
     \b
     metl matrix block add shop.customer newest person phone=mobile
     """
-    _change((schema, version, entity), lambda old: old.with_also(old.parse_pairs(pair)), run, dry_run, as_json)
+    _change((schema, version, entity), lambda old: old.with_also(old.parse_pairs(pair)), run, dry_run, why, as_json)
 
 
 @block.command()
 @_edit
 @click.argument("entity_attribute", nargs=-1, required=True)
 def remove(
-    schema: str, version: int, entity: str, entity_attribute: tuple[str, ...], run: bool, dry_run: bool, as_json: bool
+    schema: str,
+    version: int,
+    entity: str,
+    entity_attribute: tuple[str, ...],
+    run: bool,
+    dry_run: bool,
+    why: str | None,
+    as_json: bool,
 ) -> None:
     """Let a block no longer map to each ENTITY_ATTRIBUTE.
 
     \b
     metl matrix block remove shop.customer newest person email
     """
-    _change((schema, version, entity), lambda old: old.without(entity_attribute), run, dry_run, as_json)
+    _change((schema, version, entity), lambda old: old.without(entity_attribute), run, dry_run, why, as_json)
 
 
 @block.command()
 @_edit
-def clear(schema: str, version: int, entity: str, run: bool, dry_run: bool, as_json: bool) -> None:
+def clear(schema: str, version: int, entity: str, run: bool, dry_run: bool, why: str | None, as_json: bool) -> None:
     """Let a block map nothing.
 
     \b
     metl matrix block clear shop.customer newest person
     """
-    _change((schema, version, entity), lambda old: old.with_only({}), run, dry_run, as_json)
+    _change((schema, version, entity), lambda old: old.with_only({}), run, dry_run, why, as_json)
 
 
 def _change(
-    where: tuple[str, int, str], change: Callable[[Block], Block], run: bool, dry_run: bool, as_json: bool
+    where: tuple[str, int, str],
+    change: Callable[[Block], Block],
+    run: bool,
+    dry_run: bool,
+    why: str | None,
+    as_json: bool,
 ) -> None:
-    with (snapshot if dry_run else transaction)(address()) as connection:
+    with snapshot(address()) if dry_run else transaction(address(), why) as connection:
         # What is read, shown and written is one state, or else it fails.
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         wanted = change(read(connection, *where, None))

@@ -12,7 +12,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from metl.cli.options import dry_run_option, json_option
+from metl.cli.options import dry_run_option, json_option, state_why_option
 from metl.cli.output import print_cells
 from metl.db.connection import address, snapshot, transaction
 from metl.errors import BadInput
@@ -32,10 +32,13 @@ BLOCK = ("schema", "version", "entity", "entity_version")
 @click.command("import", short_help="Set mappings from a CSV file.")
 @click.argument("file", type=click.File("rb"))
 @dry_run_option
+@state_why_option
 @click.option("--replace", is_flag=True, help="Also clear every block that the file does not mention.")
 @json_option
 @click.pass_context
-def import_(context: click.Context, file: BinaryIO, dry_run: bool, replace: bool, as_json: bool) -> None:
+def import_(
+    context: click.Context, file: BinaryIO, dry_run: bool, why: str | None, replace: bool, as_json: bool
+) -> None:
     """Set mappings from the CSV in FILE (- is standard input), all of them as one state, or none.
 
     The first line names the columns schema, version, attribute, entity, entity_version and entity_attribute,
@@ -60,7 +63,7 @@ def import_(context: click.Context, file: BinaryIO, dry_run: bool, replace: bool
         if dry_run:
             _show_planned(_planned(file, replace), as_json)
         else:
-            _show_stored(_stored(file, replace), as_json)
+            _show_stored(_stored(file, replace, why), as_json)
     except Wrong as wrong:
         if not as_json:
             raise
@@ -98,11 +101,11 @@ def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
             return plan(connection, lines, replace)
 
 
-def _stored(file: BinaryIO, replace: bool) -> Applied | None:
+def _stored(file: BinaryIO, replace: bool, why: str | None) -> Applied | None:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
-        with transaction(address()) as connection:
+        with transaction(address(), why) as connection:
             progress.add_task(f"Setting {len(lines):,} lines", total=None)
             return apply(connection, lines, replace)
 

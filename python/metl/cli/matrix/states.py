@@ -9,7 +9,7 @@ from metl.cli.output import block_name, counted_changes, print_cells
 from metl.db.connection import address, rows, snapshot
 from metl.util.terminal import counted, moment, print_json, print_table, say
 
-STATES = "select state, cause, who, at, summary from metl.states order by state desc limit %s"
+STATES = "select state, cause, who, at, summary, why from metl.states order by state desc limit %s"
 DIFF = """
 select change, schema, version, entity, entity_version, attribute, entity_attribute
 from metl.diff(%s::bigint, %s::bigint)
@@ -22,7 +22,7 @@ PAST = {"add": "added", "delete": "deleted"}
 @limit_option(20, "so many of the newest ones")
 @json_option
 def states(limit: int, as_json: bool) -> None:
-    """Show the newest states first: what changed, how many cells that gained and lost, by whom and when.
+    """Show the newest states first: what changed, how many cells that gained and lost, by whom, when and why.
 
     \b
     metl matrix states -n 5
@@ -35,8 +35,9 @@ def states(limit: int, as_json: bool) -> None:
     elif not newest:
         say("Nothing was ever changed here: this is state 0. Begin with: metl sync")
     else:
+        has_reasons = any(state["why"] for state in newest)
         print_table(
-            ["state", "change", "of", "cells", "by", "at"],
+            ["state", "change", "of", "cells", "by", "at", *(["why"] if has_reasons else [])],
             [
                 (
                     str(state["state"]),
@@ -45,6 +46,7 @@ def states(limit: int, as_json: bool) -> None:
                     _cells(state["summary"]),
                     state["who"],
                     moment(state["at"]),
+                    *([state["why"]] if has_reasons else []),
                 )
                 for state in newest
             ],

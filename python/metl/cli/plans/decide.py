@@ -7,7 +7,7 @@ import click
 import psycopg
 from psycopg.types.json import Jsonb
 
-from metl.cli.options import dry_run_option, json_option
+from metl.cli.options import dry_run_option, json_option, state_why_option
 from metl.cli.output import looks_like, print_cells
 from metl.db.connection import address, rows, snapshot, transaction
 from metl.errors import BadInput
@@ -113,8 +113,9 @@ def _print_plan(plan: dict[str, Any]) -> None:
     help="OLD goes on as NEW and keeps its cells; may be given several times.",
 )
 @dry_run_option
+@state_why_option
 @json_option
-def confirm(plan: tuple[int, ...], renames: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
+def confirm(plan: tuple[int, ...], renames: tuple[str, ...], dry_run: bool, why: str | None, as_json: bool) -> None:
     """Let each PLAN happen, with the losses that metl plans list shows and no others.
 
     What only has another name now need not be lost: say so with --rename, and the mapping goes on in the same state.
@@ -125,7 +126,7 @@ def confirm(plan: tuple[int, ...], renames: tuple[str, ...], dry_run: bool, as_j
     """
     if renames and len(plan) > 1:
         raise BadInput("--rename is about one plan. Confirm the others by themselves.")
-    with transaction(address()) as connection, connection.transaction(force_rollback=dry_run):
+    with transaction(address(), why) as connection, connection.transaction(force_rollback=dry_run):
         given = Jsonb(_read_renames(connection, plan[0], renames)) if renames else None
         confirming = "select metl.confirm_plan(%s, %s)"
         states = [connection.execute(confirming, [each, given]).fetchall()[0][0] for each in plan]
