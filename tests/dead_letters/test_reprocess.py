@@ -155,7 +155,7 @@ def test_it_is_recorded_as_a_job_and_an_operation(story: Story) -> None:
     job = story.place.job("reprocess")
     assert (job["status"], job["rows_in"], job["rows_out"], job["states_behind"]) == ("stopped", FIRST, FIRST, 0)
     [operation] = story.place.rows("select * from metl.operations where kind = 'reprocess'")
-    assert (operation["why"], operation["outcome"]) == ("a better label", {"messages": FIRST, "taken_back": 0})
+    assert (operation["why"], operation["outcome"]) == ("a better label", {"messages": FIRST, "retracted": 0})
 
 
 def test_two_states_are_compared(story: Story) -> None:

@@ -11,7 +11,7 @@ with topics as materialized (
         topics.payload,
         topics.version
     from metl.topics
-    -- Fails if the job is requested to stop or this instance was superseded.
+    -- Fails if the job is to stop or another instance has taken over.
     where metl.begin_batch('{job}', '{instance}')
 ),
 

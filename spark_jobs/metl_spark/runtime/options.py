@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from metl import config
 from metl.streams.client_options import read_kafka_options
 
 Decorator = Callable[[Any], Any]
@@ -61,15 +62,15 @@ def kafka(command: str) -> Decorator:
         @click.option(
             "--kafka",
             "brokers",
-            envvar="METL_KAFKA",
+            envvar=config.KAFKA.variable,
             required=True,
-            help=f"host:port of Kafka [env: METL_KAFKA]. `{command}` finds that of `metl up`.",
+            help=f"host:port of Kafka [env: {config.KAFKA.variable}]. `{command}` finds that of `metl up`.",
         )
         @click.option(
             "--kafka-config",
-            envvar="METL_KAFKA_CONFIG",
+            envvar=config.KAFKA_CONFIG,
             type=click.Path(dir_okay=False),
-            help="File of Kafka client properties (TLS, SASL), for reading and writing [env: METL_KAFKA_CONFIG].",
+            help=f"File of Kafka client properties (TLS, SASL), for reading and writing [env: {config.KAFKA_CONFIG}].",
         )
         @click.option(
             "--kafka-option", "options", multiple=True, metavar="NAME=VALUE", help="One such property, if not secret."

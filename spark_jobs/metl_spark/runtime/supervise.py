@@ -24,9 +24,10 @@ from metl_spark.runtime.settings import JobSettings
 #: Seconds before the first retry, the second, and so on.
 RETRY_DELAYS = (1, 2, 4, 8, 15, 30)
 POLL_INTERVAL = 0.5
-#: In the errors of metl.begin_batch.
-STOPPED = "was told to stop."
-SUPERSEDED = "was superseded."
+# The ends of metl.begin_batch's errors, after the name of the job. With the quote, since Spark's errors also hold the
+# text of queries, comments included.
+STOPPED = "' was told to stop."
+SUPERSEDED = "' was superseded."
 DATABASE_UNREACHABLE = "FAILED_JDBC.CONNECTION"
 NO_TOPIC = "No topic matches"
 REFUSED_OPTION = re.compile(r"Invalid value .* for configuration .*")

@@ -72,7 +72,7 @@ def reprocess(
             behind = count_unmapped(connection, ranges, states)
         count = sum(each.messages for each in ranges)
         plan = {
-            "ranges": [each.as_dict() for each in ranges], "messages": count, "gone": gone, "may_be_taken_back": behind
+            "ranges": [each.as_dict() for each in ranges], "messages": count, "gone": gone, "may_be_retracted": behind
         }  # fmt: skip
         if not as_json:
             _show(ranges)
@@ -99,7 +99,7 @@ def reprocess(
             done = work.run(stack, ranges, states)
             begun.outcome.update(done)
     if as_json:
-        print_json({"operation": begun.number, **plan, "mapped": done["messages"], "taken_back": done["retracted"]})
+        print_json({"operation": begun.number, **plan, "mapped": done["messages"], "retracted": done["retracted"]})
     else:
         undone = f", took {counted(done['retracted'], 'record')} back" if done["retracted"] else ""
         click.echo(f"Mapped {counted(done['messages'], 'message')} again{undone}, as operation {begun.number}.")
