@@ -17,7 +17,7 @@ demo: $(READY) ## set everything up and show the main job end to end; KEEP=1 lea
 	@$(BIN)/metl demo $(if $(KEEP),--keep)
 
 test: $(READY) ## set everything up, lint and run all tests; ARGS=… goes to pytest, WORKERS=… at once
-	@$(BIN)/metl fetch
+	@$(BIN)/metl stack fetch
 	@$(BIN)/python -m tests.jvm
 	@$(BIN)/pytest -p tests.lint --numprocesses $(WORKERS) $(ARGS)
 
@@ -25,7 +25,7 @@ test-fast: $(READY) ## run the tests that need no servers, in seconds
 	@$(BIN)/pytest tests/unit $(ARGS)
 
 soak: $(READY) ## change rows and tables and kill parts for an hour (SECONDS=…), then compare; SEED=… repeats
-	@$(BIN)/metl fetch
+	@$(BIN)/metl stack fetch
 	@METL_SOAK=$(or $(SECONDS),3600) METL_SEED=$(or $(SEED),$$(date +%s)) $(BIN)/pytest tests/convergence -s
 
 lint: $(READY) ## ruff, mypy and sqlfluff
