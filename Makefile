@@ -19,7 +19,7 @@ demo: $(READY) ## set everything up and show the main job end to end; KEEP=1 lea
 test: $(READY) ## set everything up, lint and run all tests; ARGS=… goes to pytest, WORKERS=… at once
 	@$(BIN)/metl stack fetch
 	@$(BIN)/python -m tests.jvm
-	@$(BIN)/pytest -p tests.lint --numprocesses $(WORKERS) $(ARGS)
+	@$(BIN)/python -m pytest -p tests.lint --numprocesses $(WORKERS) $(ARGS)
 
 test-fast: $(READY) ## run the tests that need no servers, in seconds
 	@$(BIN)/pytest tests/unit $(ARGS)
