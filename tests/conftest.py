@@ -128,8 +128,8 @@ class Marts:
     manifest: Any
 
     def code(self, model: str) -> str:
-        """The compiled SQL of a model."""
-        return str(self.manifest["nodes"][f"model.metl.{model}"]["compiled_code"])
+        """The compiled SQL of a model, for any database."""
+        return str(self.manifest["nodes"][f"model.metl.{model}"]["compiled_code"]).replace(f'"{self.database}".', "")
 
     @property
     def refill(self) -> list[bytes]:
