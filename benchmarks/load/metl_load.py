@@ -6,7 +6,7 @@ import sys
 import psycopg
 
 from metl.cli import main as metl
-from metl.db.connection import address
+from metl.config import database_dsn
 
 SECONDS = """
 select extract(epoch from max(ended_at) - min(began_at))::float8 from metl.job_batches
@@ -16,7 +16,7 @@ where job = (select job from metl.job_batches order by ended_at desc limit 1)
 
 def main(command: str, *arguments: str) -> None:
     metl.main([command, *arguments], standalone_mode=False)
-    with psycopg.connect(address()) as connection:
+    with psycopg.connect(database_dsn()) as connection:
         [(seconds,)] = connection.execute(SECONDS).fetchall()
     sys.stdout.write(json.dumps({"seconds": seconds}) + "\n")
 

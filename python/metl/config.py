@@ -34,9 +34,11 @@ class Server:
     ports: dict[str, int]
     #: The address of the local one.
     local: Callable[[Home], str]
+    #: What documentation appends to the address.
+    suffix: str = ""
 
     def given(self) -> str | None:
-        return os.environ.get(self.variable, "").rstrip("/") or None
+        return os.environ.get(self.variable, "").rstrip("/").removesuffix(self.suffix) or None
 
     def is_elsewhere(self, home: Home) -> bool:
         """Whether the environment names another one. `eval "$(metl stack env)"` names the local one, which is none."""
@@ -84,6 +86,7 @@ REGISTRY = Server(
     "METL_REGISTRY",
     {"registry": 8080, "registry_management": 9000},
     _local_url("registry"),
+    suffix="/apis/registry/v3",
 )
 CONNECT = Server("connect", "Kafka Connect", "METL_CONNECT", {"connect": 8083}, _local_url("connect"))
 SERVERS = (DATABASE, KAFKA, REGISTRY, CONNECT)

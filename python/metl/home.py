@@ -26,10 +26,6 @@ class Home:
         # Connectors refer to a password as ${file:<this file>:<user>} instead of holding it.
         self.connect_passwords_file = self.path / "connect" / "passwords.properties"
 
-    @classmethod
-    def from_environment(cls) -> "Home":
-        return cls(Path(os.environ.get("METL_HOME") or ".metl"))
-
     def directory(self, *names: str) -> Path:
         """A folder in here, created if missing, for its owner only."""
         forbidden = set(str(self.path)) & set(FORBIDDEN)

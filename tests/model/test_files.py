@@ -1,17 +1,20 @@
 """Entities in YAML: what is read, and what is refused, all of it at once."""
 
+import json
 import textwrap
 from pathlib import Path
 
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 import yaml
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from metl.cdm.entity import Attribute, Entity
 from metl.cdm.export import as_yaml, write
 from metl.cdm.files import Types, editor_schema, read
+from metl.cli import main
 from metl.errors import BadInput
 from metl.util.problems import Wrong
 
@@ -82,6 +85,11 @@ def test_editors_are_told_the_same_rules(tmp_path: Path, text: str, is_valid: bo
         read_text(tmp_path, text)
     else:
         problems(tmp_path, text)
+
+
+def test_the_schema_for_editors_is_printed_without_a_database() -> None:
+    printed = CliRunner().invoke(main, ["entities", "export", "--editor-schema"], env={"METL_DSN": "nonsense"})
+    assert (printed.exit_code, json.loads(printed.stdout)) == (0, editor_schema())
 
 
 def test_a_type_that_is_empty_is_a_mistake(tmp_path: Path) -> None:

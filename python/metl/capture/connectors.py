@@ -6,7 +6,6 @@ from urllib.parse import quote
 
 from metl.capture.causes import first_cause
 from metl.capture.plugin import CONVERTER_CLASS
-from metl.config import connect_url
 from metl.errors import BadInput, MetlError, PartFailed
 from metl.util import http
 from metl.util.nearest import nearest
@@ -16,9 +15,6 @@ REST_TIMEOUT = 60.0
 POLL_INTERVAL = 0.2
 #: From the worst to the best. The state shown is the worst of a connector and its tasks.
 STATES = ("FAILED", "UNASSIGNED", "STOPPED", "PAUSED", "RESTARTING", "RUNNING")
-
-
-address = connect_url
 
 
 def request(method: str, address: str, body: object = None, timeout: float = REST_TIMEOUT) -> Any:

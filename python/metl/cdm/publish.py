@@ -4,7 +4,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metl import config
 from metl.cdm.schema import EntityVersion, json_schema
 from metl.errors import MetlError
 from metl.registry.client import registry_client
@@ -23,9 +22,6 @@ class Published:
     new: list[EntityVersion]
     #: Those for which the registry has other content under the same number.
     different: list[EntityVersion]
-
-
-address = config.registry_url
 
 
 def publish(registry: str, versions: Sequence[EntityVersion], *, dry_run: bool = False) -> Published:

@@ -7,6 +7,7 @@ import time
 
 import click
 
+from metl import config
 from metl.cli.stack.lifecycle import report
 from metl.demo import scenario
 from metl.demo.programs import Program
@@ -24,7 +25,7 @@ def demo(keep: bool) -> None:
 
     Takes three minutes, asks nothing, checks every claim that it makes and ends with 1 if one does not hold.
     """
-    home = Home(Home.from_environment().path / "demo")
+    home = Home(config.home().path / "demo")
     stack = parts(home)
     elsewhere = [part.server.variable for part in stack if part.is_elsewhere]
     if elsewhere:

@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from metl.cli.options import dry_run_option, json_option
-from metl.db.connection import address
+from metl.config import database_dsn
 from metl.db.install import install as install_into
 from metl.util.terminal import console, print_json
 
@@ -15,7 +15,7 @@ from metl.util.terminal import console, print_json
 @json_option
 def install(dry_run: bool, as_json: bool) -> None:
     """Put the matrix into the database of METL_DSN (or the local stack), or bring it up to date."""
-    done = install_into(address(), dry_run=dry_run)
+    done = install_into(database_dsn(), dry_run=dry_run)
     if as_json:
         print_json({**asdict(done), "dry_run": dry_run})
         return

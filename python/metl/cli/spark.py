@@ -5,8 +5,7 @@ import itertools
 
 import click
 
-from metl.home import Home
-from metl.stack.kafka import Kafka
+from metl import config
 from metl.util import signals
 
 
@@ -48,11 +47,9 @@ def run(module: str, command: str, words: tuple[str, ...]) -> None:
     """A job's own command, with this machine's Kafka and a checkpoint folder, where none is given."""
     job = importlib.import_module(f"metl_spark.{module}.job")  # only now: the other commands need no Spark
 
-    home = Home.from_environment()
-    kafka = Kafka(home)
-    defaults = {"checkpoint": str(home.path / "checkpoints" / _job(words, command))}
-    if kafka.is_elsewhere or kafka.port:
-        defaults["brokers"] = kafka.address
+    defaults = {"checkpoint": str(config.home().path / "checkpoints" / _job(words, command))}
+    if servers := config.KAFKA.find():
+        defaults["brokers"] = servers
     # Until the job itself listens to signals: also a polite kill lets it say that it ended. Its main is not called,
     # which would make something else of a Ctrl-C.
     with (

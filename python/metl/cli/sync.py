@@ -13,11 +13,12 @@ import click
 import psycopg
 from rich.progress import Progress
 
+from metl import config
 from metl.capture.monitor import Monitor
 from metl.cli.options import dry_run_option, json_option
-from metl.db.connection import address, autocommit
+from metl.config import database_dsn
+from metl.db.connection import autocommit
 from metl.errors import BadInput
-from metl.home import Home
 from metl.registry import messages
 from metl.registry.apicurio import Apicurio
 from metl.registry.client import registry_client
@@ -26,8 +27,6 @@ from metl.registry.listing import Registry
 from metl.registry.store import Event, RegistryStore
 from metl.registry.sync import Sync
 from metl.registry.watch import Watch
-from metl.stack import registry as stack
-from metl.stack.connect import Connect
 from metl.util import signals
 from metl.util.nearest import nearest
 from metl.util.terminal import console
@@ -36,6 +35,7 @@ from metl.util.terminal import console
 MANY = 50
 PROGRESS_INTERVAL = 10.0
 MONITOR_TIMEOUT = 2.0
+CCOMPAT = "/apis/ccompat/v7"
 
 
 @click.command(short_help="Take new schema versions from the registry.")
@@ -104,7 +104,7 @@ def sync(
             with _ending(stop, registry, politely=True):
                 _watch(prepare, name, stop, out)
             return
-        with _ending(stop, registry, politely=False), autocommit(address()) as connection, out:
+        with _ending(stop, registry, politely=False), autocommit(database_dsn()) as connection, out:
             store = RegistryStore(connection, name)
             store.require_steward()
             for schema in retried:
@@ -127,31 +127,29 @@ def sync(
 
 
 def _registry(kind: str, stop: threading.Event) -> Registry:
-    part = stack.Registry(Home.from_environment())
-    if not part.is_elsewhere and not part.port:
-        raise BadInput("There is no registry yet. Start a local one with `metl up registry`, or set METL_REGISTRY.")
+    url = config.registry_url()
     if kind == "apicurio":
-        # Its documentation names the address of its API.
-        return Apicurio(registry_client(part.address.removesuffix("/apis/registry/v3"), stop))
-    return Confluent(registry_client(part.address if part.is_elsewhere else f"{part.address}/apis/ccompat/v7", stop))
+        return Apicurio(registry_client(url, stop))
+    # The local one is an Apicurio, which has Confluent's API as well.
+    return Confluent(registry_client(url if config.REGISTRY.is_elsewhere(config.home()) else f"{url}{CCOMPAT}", stop))
 
 
 def _watch(prepare: Callable[[RegistryStore], Sync], name: str, stop: threading.Event, out: "_Output") -> None:
     # What is wrong from the start is no reason to wait.
-    with autocommit(address()) as connection:
+    with autocommit(database_dsn()) as connection:
         RegistryStore(connection, name).require_steward()
     with _monitored(stop, out):
-        Watch(address(), prepare, name, stop, out.say).run()
+        Watch(database_dsn(), prepare, name, stop, out.say).run()
 
 
 @contextlib.contextmanager
 def _monitored(stop: threading.Event, out: "_Output") -> Iterator[None]:
     """Whoever watches the registry is the first to wonder why nothing comes: connectors are looked at as well."""
-    connect = Connect(Home.from_environment())
-    if not connect.is_elsewhere and not connect.port:
+    connect = config.CONNECT.find()
+    if connect is None:
         yield
         return
-    monitor = threading.Thread(target=Monitor(connect.address, address(), out.say).run, args=(stop,), daemon=True)
+    monitor = threading.Thread(target=Monitor(connect, database_dsn(), out.say).run, args=(stop,), daemon=True)
     monitor.start()
     try:
         yield

@@ -8,10 +8,7 @@ import psycopg
 from psycopg import errors
 from psycopg.rows import dict_row
 
-from metl import config
 from metl.errors import BadInput, MetlError
-
-address = config.database_dsn
 
 
 def connect(dsn: str, variable: str = "METL_DSN", **options: int) -> psycopg.Connection:

@@ -29,9 +29,6 @@ JAVA_ONLY = ("ssl.truststore.type", "ssl.keystore.type", "ssl.truststore.passwor
 JAAS = re.compile(r'(username|password)\s*=\s*"((?:[^"\\]|\\.)*)"')
 
 
-address = config.kafka_servers
-
-
 def describe(servers: str) -> str:
     """The address with the setting it comes from."""
     kafka = config.KAFKA

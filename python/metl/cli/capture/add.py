@@ -6,6 +6,7 @@ from dataclasses import asdict
 import click
 import psycopg
 
+from metl import config
 from metl.capture import checks, connectors, lifecycle
 from metl.capture.lifecycle import ConnectorRef
 from metl.capture.names import require_prefix
@@ -15,10 +16,8 @@ from metl.cli.capture.display import print_findings, warn_of_silence
 from metl.cli.capture.source import connected, database_option
 from metl.cli.options import dry_run_option, json_option, kafka_config_option, yes_option
 from metl.cli.output import EXIT_NO
-from metl.config import OWNER
+from metl.config import OWNER, connect_url, kafka_servers
 from metl.errors import BadInput, Interrupted
-from metl.home import Home
-from metl.stack import parts
 from metl.streams import broker
 from metl.util.prompts import agree
 from metl.util.terminal import print_json
@@ -36,7 +35,7 @@ def check(context: click.Context, prefix: str, table: tuple[str, ...], source: s
     \b
     metl capture check shop public.customer public.orders
     """
-    settings = connectors.find_config(connectors.address(), require_prefix(prefix))
+    settings = connectors.find_config(connect_url(), require_prefix(prefix))
     with connected(prefix, settings, source) as connection:
         findings = checks.check(connection, table, prefix, settings)
     if as_json:
@@ -72,7 +71,7 @@ def add(
     metl capture add shop public.customer public.orders
     METL_SOURCE_DSN='host=db dbname=crm user=debezium' metl capture add crm public.person --secret '${file:…:…}'
     """
-    place = ConnectorRef(connectors.address(), require_prefix(prefix), broker.settings(kafka_config))
+    place = ConnectorRef(connect_url(), require_prefix(prefix), broker.settings(kafka_config))
     settings = connectors.find_config(place.connect, prefix)
 
     def report(text: str) -> None:
@@ -114,7 +113,7 @@ def _add(
     report: Callable[[str], None],
 ) -> None:  # fmt: skip
     if not accepts_signals(settings):
-        settings = settings | signal_settings(settings["topic.prefix"], broker.address())
+        settings = settings | signal_settings(settings["topic.prefix"], kafka_servers())
     if blocked := lifecycle.group_by_snapshot_kind(connection, tables).get(BLOCKING):
         agree(f"Let changes of all tables of {place.name} wait while the rows of {', '.join(blocked)} are read?", yes)
     new = lifecycle.add_tables(connection, place, settings, tables, report)
@@ -129,15 +128,14 @@ def _add(
 def _settings(
     connection: psycopg.Connection, prefix: str, tables: tuple[str, ...], secret: str | None
 ) -> dict[str, str]:
-    home = Home.from_environment()
-    postgres, _, registry, _ = parts(home)
+    home = config.home()
     info = connection.info
     if secret is not None and not secret.startswith("${"):
         raise BadInput(
             "--secret takes where Kafka Connect finds the password, as ${file:…:…}, and not the password: everybody "
             "on this machine can read command lines, and everybody who reaches Kafka Connect its settings."
         )
-    if secret is None and (postgres.is_elsewhere or info.user != OWNER):
+    if secret is None and (config.DATABASE.is_elsewhere(home) or info.user != OWNER):
         raise BadInput(f"Say with --secret where Kafka Connect finds the password of {info.user}, as ${{file:…:…}}.")
     return postgres_source(
         prefix=prefix,
@@ -147,6 +145,6 @@ def _settings(
         user=info.user,
         password=secret or f"${{file:{home.connect_passwords_file}:{info.user}}}",
         tables=tables,
-        registry=registry.address,
-        kafka=broker.address(),
+        registry=config.REGISTRY.address(home),
+        kafka=kafka_servers(),
     )

@@ -6,7 +6,7 @@ from metl.capture import connectors, lifecycle, source
 from metl.capture.lifecycle import ConnectorRef
 from metl.capture.names import listed_tables
 from metl.cli.options import dry_run_option, json_option, kafka_config_option, why_option, yes_option
-from metl.db.connection import address
+from metl.config import connect_url, database_dsn
 from metl.streams import broker
 from metl.streams.operations import operation
 from metl.util.prompts import agree
@@ -33,7 +33,7 @@ def remove(
     metl capture remove shop public.payment --why 'nobody reads it'
     metl capture remove shop --why 'the service is gone' --dry-run
     """
-    place = ConnectorRef(connectors.address(), prefix, broker.settings(kafka_config))
+    place = ConnectorRef(connect_url(), prefix, broker.settings(kafka_config))
     settings = connectors.require_config(place.connect, prefix)
     lifecycle.require_table_list(prefix, settings)
     lifecycle.require_captured(prefix, settings, table)
@@ -48,7 +48,7 @@ def remove(
         agree(f"Capture {counted(len(gone), 'table')} of {prefix} no more?", yes)
         with (
             source.connect(settings) as connection,
-            operation(address(), "capture_remove", why, {"connector": prefix, "tables": gone}),
+            operation(database_dsn(), "capture_remove", why, {"connector": prefix, "tables": gone}),
         ):
             lifecycle.remove_tables(connection, place, settings, gone if left else captured)
     if as_json:

@@ -9,7 +9,7 @@ from metl.capture.names import listed_tables
 from metl.cli.capture.display import warn_of_silence
 from metl.cli.capture.show import metl_database
 from metl.cli.options import dry_run_option, json_option, kafka_config_option, yes_option
-from metl.db.connection import address
+from metl.config import connect_url, database_dsn
 from metl.errors import BadInput, MetlError
 from metl.streams import broker
 from metl.streams.operations import operation
@@ -37,7 +37,7 @@ def restart(
     metl capture restart shop
     metl capture restart shop --anew --why 'its slot was dropped'
     """
-    place = ConnectorRef(connectors.address(), prefix, broker.settings(kafka_config))
+    place = ConnectorRef(connect_url(), prefix, broker.settings(kafka_config))
     settings = connectors.require_config(place.connect, prefix)
     if anew and not why:
         raise BadInput("--anew is recorded: say why with --why.")
@@ -75,5 +75,5 @@ def _anew(place: ConnectorRef, settings: dict[str, str], tables: list[str], why:
     rows = f"all rows of {counted(len(tables), 'table')}"
     agree(f"Let connector {place.name} forget where it was and read {rows} again?", yes)
     about = {"connector": place.name, "tables": tables}
-    with source.connect(settings) as connection, operation(address(), "capture_restart", why, about):
+    with source.connect(settings) as connection, operation(database_dsn(), "capture_restart", why, about):
         warn_of_silence([lifecycle.reset(connection, place, settings, report)], report)

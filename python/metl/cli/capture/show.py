@@ -8,7 +8,7 @@ from metl.capture import connectors
 from metl.capture.monitor import observe
 from metl.cli.capture.display import print_connectors
 from metl.cli.options import json_option
-from metl.db.connection import address
+from metl.config import connect_url, database_dsn
 from metl.errors import MetlError
 from metl.util.terminal import print_json, print_table
 
@@ -17,14 +17,14 @@ from metl.util.terminal import print_json, print_table
 @json_option
 def list_(as_json: bool) -> None:
     """Every connector, its tables and how it is."""
-    connected = observe(connectors.address(), metl_database())
+    connected = observe(connect_url(), metl_database())
     if as_json:
         print_json([each.as_dict() for each in connected])
     elif connected:
         print_connectors(connected)
     else:
         # Unless nobody answers.
-        connectors.list_connectors(connectors.address())
+        connectors.list_connectors(connect_url())
         click.echo("There are no connectors. Make one with: metl capture add PREFIX TABLE …")
 
 
@@ -33,7 +33,7 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(prefix: str, as_json: bool) -> None:
     """Tables, health and settings of connector PREFIX. Passwords are not shown."""
-    connect = connectors.address()
+    connect = connect_url()
     settings = connectors.require_config(connect, prefix)
     [health] = [each for each in observe(connect, metl_database()) if each.connector == prefix]
     shown = {
@@ -49,5 +49,5 @@ def show(prefix: str, as_json: bool) -> None:
 def metl_database() -> str | None:
     """Where what is observed is recorded, if METL has a database at all."""
     with contextlib.suppress(MetlError):
-        return address()
+        return database_dsn()
     return None

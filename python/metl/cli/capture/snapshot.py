@@ -18,7 +18,8 @@ from metl.cli.options import (
     why_option,
     yes_option,
 )  # fmt: skip
-from metl.db.connection import address, connect
+from metl.config import connect_url, database_dsn, kafka_servers
+from metl.db.connection import connect
 from metl.errors import BadInput, Interrupted
 from metl.streams import broker
 from metl.streams.operations import operation
@@ -51,10 +52,10 @@ def snapshot(
     \b
     metl capture snapshot shop public.customer --why 'rows were lost'
     """
-    place = ConnectorRef(connectors.address(), connector, broker.settings(kafka_config))
+    place = ConnectorRef(connect_url(), connector, broker.settings(kafka_config))
     settings = connectors.require_config(place.connect, connector)
     require_included(settings, connector, tables)
-    wanted = settings | signal_settings(settings["topic.prefix"], broker.address()) if enable else settings
+    wanted = settings | signal_settings(settings["topic.prefix"], kafka_servers()) if enable else settings
     if not accepts_signals(wanted):
         raise BadInput(
             f"Connector {connector} hears no signals. --enable sets what it needs: signal.enabled.channels, "
@@ -81,7 +82,7 @@ def snapshot(
                 click.echo("Nothing was asked for: a dry run.")
             return
         agree(f"Let connector {connector} read {counted(len(tables), 'table')} once more?", yes)
-        with operation(address(), "snapshot", why, {"connector": connector, "tables": rows}) as begun:
+        with operation(database_dsn(), "snapshot", why, {"connector": connector, "tables": rows}) as begun:
             if wanted != settings:
                 lifecycle.apply_settings(place, wanted)
             try:

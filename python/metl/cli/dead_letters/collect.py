@@ -7,9 +7,7 @@ import click
 
 from metl.cli.dead_letters.filters import attempts_option, replays_option
 from metl.cli.options import json_option, kafka_config_option
-from metl.db.connection import address
-from metl.home import Home
-from metl.stack.postgres import Postgres
+from metl.config import job_dsn
 from metl.streams import broker
 from metl.streams.dead_letters.collect import Collector
 from metl.util import signals
@@ -36,13 +34,11 @@ def collect(
     \b
     metl dead-letters collect --watch
     """
-    postgres = Postgres(Home.from_environment())
-    address()
     stop = threading.Event()
     for number in signals.ENDING:
         signal.signal(number, lambda _number, _frame: stop.set())
     collector = Collector(
-        postgres.job_address,
+        job_dsn(),
         broker.settings(kafka_config),
         job=job,
         topic=dead_letters,

@@ -7,7 +7,8 @@ import click
 from metl.cli.dead_letters.display import preview
 from metl.cli.dead_letters.filters import attempts_option, filters, replays_option
 from metl.cli.options import dry_run_option, json_option, kafka_config_option, why_option, yes_option
-from metl.db.connection import address, rows, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.dead_letters import select
@@ -44,7 +45,7 @@ def replay(
     metl dead-letters replay 17 --why 'the version is there now'
     metl dead-letters replay --topics 'shop\\..*' --reason malformed --why 'the topic is read as flat now' --dry-run
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         letters = select.require(connection, numbers, status=None if numbers else "dead", **wanted)
     kept = [letter for letter in letters if not letter["is_purged"] and (force or letter["status"] != "given_up")]
     able = [letter for letter in kept if force or letter["replays"] < attempts]
@@ -66,7 +67,7 @@ def replay(
     agree(f"Send {counted(len(able), 'dead letter')} to {replays}?", yes)
     sender = Sender(broker.settings(kafka_config), replays)
     about = {"letters": len(able), "to": replays, "force": force, "groups": groups}
-    with operation(address(), "replay", why, about) as begun:
+    with operation(database_dsn(), "replay", why, about) as begun:
         begun.outcome["letters"] = 0
         _send(sender, begun, [letter["letter"] for letter in able], bool(numbers), None if force else attempts)
     sent = begun.outcome["letters"]
@@ -77,7 +78,7 @@ def replay(
 
 
 def _send(sender: Sender, begun: Operation, numbers: list[int], is_named: bool, attempts: int | None) -> None:
-    with transaction(address()) as connection:
+    with transaction(database_dsn()) as connection:
         for start in range(0, len(numbers), BATCH):
             batch = numbers[start : start + BATCH]
             if not is_named:
@@ -109,7 +110,7 @@ def give_up(
     \b
     metl dead-letters give-up 17 --purge --why 'asked to forget it'
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         letters = select.require(connection, numbers, status=None if numbers else "dead", **wanted)
     groups = preview(letters, as_json)
     if not dry_run:
@@ -123,7 +124,7 @@ def give_up(
 
 
 def _give_up(numbers: list[int], is_named: bool, why: str, purge: bool) -> int:
-    with transaction(address()) as connection:
+    with transaction(database_dsn()) as connection:
         if not is_named:
             # The collector may have sent some of them since they were shown.
             numbers = [letter["letter"] for letter in select.find(connection, letters=numbers, status="dead")]

@@ -8,7 +8,8 @@ from psycopg import errors
 from metl.cli.dead_letters.display import decoded, plain, show_rows
 from metl.cli.dead_letters.filters import filters
 from metl.cli.options import json_option, limit_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.streams.dead_letters import select
 from metl.streams.dead_letters.record import decode_header
 from metl.streams.dead_letters.select import COUNTS
@@ -19,7 +20,7 @@ from metl.util.terminal import console, print_json
 @json_option
 def summary(as_json: bool) -> None:
     """Count the dead letters by topic, reason and ref. Also as SQL: metl.dead_letters, without payloads."""
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         counts = rows(connection, COUNTS)
     if as_json:
         print_json(plain(counts))
@@ -40,7 +41,7 @@ def list_(limit: int, as_json: bool, **wanted: str | None) -> None:
     \b
     metl dead-letters list --topics 'shop\\..*' --since 2h
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         letters = select.find(connection, **wanted, limit=limit)
     if as_json:
         print_json(plain(letters))
@@ -62,7 +63,7 @@ def show(number: int, as_json: bool) -> None:
     \b
     metl dead-letters show 17
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         letters = select.require(connection, (number,))
         try:
             with connection.transaction():

@@ -11,7 +11,8 @@ from rich.progress import Progress as Bar
 from metl.cli.entities.compare_display import Report, plain, show
 from metl.cli.options import json_option, source_option, topic_option
 from metl.cli.output import EXIT_NO
-from metl.db.connection import address, connect, snapshot
+from metl.config import database_dsn
+from metl.db.connection import connect, snapshot
 from metl.errors import BadInput, MetlError
 from metl.util.terminal import console, print_json
 from metl.warehouse.compare import orphans
@@ -62,7 +63,7 @@ def compare_(
     if schema is None and (name or topic):
         raise BadInput(f"--{'table' if name else 'topic'} needs --schema: say whose it is.")
     settings = Settings(sample, examples, wait)
-    with connect(source, "--source") as rows, snapshot(address()) as connection:
+    with connect(source, "--source") as rows, snapshot(database_dsn()) as connection:
         prepare(rows, connection)
         wanted = _wanted(connection, entity, schema, topic)
         made = warehouse_table(connection, entity)

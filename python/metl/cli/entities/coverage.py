@@ -7,7 +7,8 @@ import click
 from rich.text import Text
 
 from metl.cli.options import json_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import listed, print_json, print_table, printable, say
 
@@ -38,7 +39,7 @@ def coverage(entity: str | None, as_json: bool) -> None:
     metl entities coverage
     metl entities coverage person
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         if entity is not None:
             trees.entity_version(connection, entity)
         attributes = rows(connection, COVERAGE, {"entity": entity})

@@ -6,7 +6,8 @@ import click
 import psycopg
 import yaml
 
-from metl.db.connection import address, snapshot
+from metl.config import database_dsn
+from metl.db.connection import snapshot
 from metl.errors import MetlError
 
 TABLES = """
@@ -27,7 +28,7 @@ def dbt_source() -> None:
     metl entities dbt-source > models/warehouse.yml
     select * from {{ source('warehouse', 'person') }} where not _deleted
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         tables = [_table(connection, *row) for row in connection.execute(TABLES).fetchall()]
     if not tables:
         raise MetlError("The warehouse has no tables yet. Fill them with: metl warehouse")

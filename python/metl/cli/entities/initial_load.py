@@ -13,7 +13,8 @@ from metl.cli.options import (
     why_option,
     yes_option,
 )  # fmt: skip
-from metl.db.connection import address, connect, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import connect, snapshot, transaction
 from metl.errors import MetlError
 from metl.streams.operations import operation
 from metl.util.prompts import agree
@@ -47,7 +48,7 @@ def initial_load(
     export METL_SOURCE_DSN=…
     metl entities initial-load person --schema shop.public.customer --why 'the warehouse is new'
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         feed, topic = _feed(connection, entity, schema, topic)
     require_exact_casts(feed)
     from_table = parse_table(name, "postgres") if name else table_of(schema)
@@ -69,9 +70,9 @@ def initial_load(
                 click.echo("Nothing was changed: a dry run.")
             return
         agree(f"Put {counted(count, 'row')} of {schema} into the warehouse?", yes)
-        with operation(address(), "initial_load", why, about) as begun:
+        with operation(database_dsn(), "initial_load", why, about) as begun:
             with (
-                transaction(address()) as connection,
+                transaction(database_dsn()) as connection,
                 Progress(console=console, transient=True, disable=as_json or not console.is_terminal) as progress,
             ):
                 if _feed(connection, entity, schema, topic)[0] != feed:

@@ -3,7 +3,8 @@
 import click
 
 from metl.cli.options import json_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import listed, print_json, print_table, printable, say
 
@@ -40,7 +41,7 @@ order by live.position
 @json_option
 def list_(as_json: bool) -> None:
     """List the business entities, their versions and the schemas that feed them."""
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         entities = rows(connection, ENTITIES)
     if as_json:
         print_json(entities)
@@ -65,7 +66,7 @@ def show(entity: str, as_json: bool) -> None:
     \b
     metl entities show person
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         version = trees.entity_version(connection, entity)
         [described] = rows(connection, DESCRIPTION, [entity, version])
         attributes = rows(connection, ENTITY_ATTRIBUTES, [entity])

@@ -19,7 +19,8 @@ from metl.cdm.schema import entity_versions
 from metl.cli.entities.display import show_applied, show_plan
 from metl.cli.options import dry_run_option, json_option, state_why_option, yes_option
 from metl.cli.output import EXIT_NO
-from metl.db.connection import address, snapshot, transaction
+from metl.config import database_dsn, registry_url
+from metl.db.connection import snapshot, transaction
 from metl.errors import MetlError
 from metl.util.problems import Wrong
 from metl.util.prompts import agree
@@ -94,7 +95,7 @@ def apply(
         show_plan(steps)
     if lost:
         agree(f"{counted(lost, 'cell')} will be lost. Go on?", yes)
-    with transaction(address(), why) as connection:
+    with transaction(database_dsn(), why) as connection:
         applied = _apply(connection, path, delete, steps)
     if not as_json:
         show_applied(steps, applied)
@@ -131,13 +132,18 @@ def publish(dry_run: bool, as_json: bool) -> None:
 
 @click.command()
 @click.option("--output", type=click.Path(path_type=Path), help="A folder for a file of each entity.")
-def export(output: Path | None) -> None:
+@click.option("--editor-schema", is_flag=True, help="Print the JSON Schema of such files, for editors.")
+def export(output: Path | None, editor_schema: bool) -> None:
     """Print the live entities of the database as YAML, or write them to a folder.
 
     \b
     metl entities export --output cdm
+    metl entities export --editor-schema > cdm.schema.json     for completion and checks while you write
     """
-    with snapshot(address()) as connection:
+    if editor_schema:
+        print_json(files.editor_schema())
+        return
+    with snapshot(database_dsn()) as connection:
         entities = exporting.live_entities(connection)
     if output is None:
         click.echo(exporting.as_yaml(entities), nl=False)
@@ -161,7 +167,7 @@ def _all_problems(context: click.Context, as_json: bool) -> Iterator[None]:
 
 
 def _planned(path: Path, delete: bool) -> list[planning.Step]:
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         return _plan(connection, path, delete)
 
 
@@ -183,8 +189,8 @@ def _apply(
 
 
 def _publish(dry_run: bool = False) -> publishing.Published:
-    registry = publishing.address()
-    with snapshot(address()) as connection:
+    registry = registry_url()
+    with snapshot(database_dsn()) as connection:
         versions = entity_versions(connection)
     return publishing.publish(registry, versions, dry_run=dry_run)
 

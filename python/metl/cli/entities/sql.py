@@ -3,7 +3,8 @@
 import click
 
 from metl.cli.options import Version
-from metl.db.connection import address, snapshot
+from metl.config import database_dsn
+from metl.db.connection import snapshot
 from metl.errors import BadInput
 from metl.matrix.trees import NEWEST
 from metl.util.nearest import nearest
@@ -40,6 +41,6 @@ def sql(entity: str, schema: str | None, version: int | None, table: str | None,
     if schema is None and table is not None:
         raise BadInput("--table needs --schema: say whose table it is.")
     rows_of = None if table is None else parse_table(table, dialect)
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         sources = feeds(connection, entity, FeedFilter(schema, None if newest else version, newest))
     click.echo("\n\n".join(statement(each, dialect, rows_of) for each in sources))

@@ -7,7 +7,8 @@ from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import dict_row
 
 from metl.cli.options import dry_run_option, json_option
-from metl.db.connection import address, connect, snapshot
+from metl.config import database_dsn
+from metl.db.connection import connect, snapshot
 from metl.errors import BadInput, MetlError
 from metl.util.terminal import console, print_json, table
 
@@ -27,7 +28,7 @@ def list_(as_json: bool) -> None:
 
     Also as SQL: metl.jobs has a row for each job, metl.job_batches one for each batch.
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         jobs = connection.cursor(row_factory=dict_row).execute("select * from metl.jobs order by job").fetchall()
     if as_json:
         print_json([_plain(job) for job in jobs])
@@ -47,11 +48,11 @@ def stop(job: str, dry_run: bool, as_json: bool) -> None:
     \b
     metl jobs stop map
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         running = dict(connection.execute("select job, running from metl.jobs order by job").fetchall())
     if job not in running:
         raise BadInput(f"There is no job {job!r}. There is: {', '.join(running) or 'none'}.")
-    with connect(address()) as connection, connection.transaction(force_rollback=dry_run):
+    with connect(database_dsn()) as connection, connection.transaction(force_rollback=dry_run):
         try:
             connection.execute("select metl.stop_job(%s)", [job])
         except InsufficientPrivilege:

@@ -17,7 +17,8 @@ from metl.cli.options import (
     why_option,
     yes_option,
 )  # fmt: skip
-from metl.db.connection import address, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import snapshot, transaction
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.checkpoint import Checkpoint, Offsets
@@ -95,7 +96,7 @@ def reset(
         raise BadInput("--offset needs --topic and --partition: say of which one it is.")
     if partition is not None and topic is None:
         raise BadInput("--partition needs --topic: say whose partition it is.")
-    with transaction(address()) as connection, _kafka(kafka_config) as kafka:
+    with transaction(database_dsn()) as connection, _kafka(kafka_config) as kafka:
         connection.autocommit = True
         checkpoint = _checkpoint(job)
         _hold(connection, job)
@@ -122,7 +123,7 @@ def reset(
                 click.echo(f"Nothing was changed: a dry run. {repeated:,} messages again, {skipped:,} skipped.")
             return
         agree(f"Let job {job} read {repeated:,} messages again and skip {skipped:,}?", yes)
-        with operation(address(), "reset", why, about) as begun:
+        with operation(database_dsn(), "reset", why, about) as begun:
             begun.outcome["batch"] = checkpoint.write(_merged(before, target, kafka))
     if as_json:
         print_json({"operation": begun.number, **about})
@@ -141,7 +142,7 @@ def _forgetting(topic: str, *, is_there: bool) -> str:
 
 
 def _checkpoint(job: str) -> Checkpoint:
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         checkpoints = dict(connection.execute("select job, checkpoint from metl.jobs").fetchall())
     if job not in checkpoints:
         raise BadInput(f"There is no job {job!r}.{nearest(job, checkpoints)}")

@@ -2,9 +2,9 @@
 
 import click
 
+from metl import config
 from metl.cli.options import dry_run_option
-from metl.db.connection import address
-from metl.home import Home
+from metl.config import database_dsn
 from metl.marts import dbt as project
 from metl.util import signals
 
@@ -46,4 +46,4 @@ def dbt(context: click.Context, words: tuple[str, ...]) -> None:
 
 def _run(context: click.Context, words: tuple[str, ...]) -> None:
     with signals.all_interrupt():
-        context.exit(project.run(Home.from_environment(), address(), words).returncode)
+        context.exit(project.run(config.home(), database_dsn(), words).returncode)

@@ -6,10 +6,11 @@ import click
 from rich.markup import escape
 from rich.tree import Tree
 
+from metl import config
 from metl.cli.options import json_option
-from metl.db.connection import address, connect
+from metl.config import database_dsn
+from metl.db.connection import connect
 from metl.errors import BadInput
-from metl.home import Home
 from metl.marts import openlineage as events
 from metl.marts.lineage import Lineage, Step, compiled, tables
 from metl.util import signals
@@ -32,8 +33,8 @@ def lineage(target: str, as_json: bool, openlineage: bool) -> None:
         raise BadInput("--json and --openlineage are two answers. Give one of them.")
     if column and openlineage:
         raise BadInput(f"OpenLineage describes whole models. Run: metl marts lineage {model} --openlineage")
-    home = Home.from_environment()
-    dsn = address()
+    home = config.home()
+    dsn = database_dsn()
     with signals.all_interrupt(), connect(dsn) as connection:
         click.echo("Compiling the models, which takes some seconds.", err=True)
         graph = Lineage(compiled(home, dsn), tables(connection))

@@ -12,7 +12,8 @@ from psycopg.types.json import Jsonb
 from metl.cli.matrix.staircase import print_matrix
 from metl.cli.options import ENTITY_VERSION, Version, dry_run_option, json_option, state_why_option
 from metl.cli.output import FUTURE, block_title, counted_changes, fate_of, print_cells
-from metl.db.connection import address, rows, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot, transaction
 from metl.matrix.block import Block, read
 from metl.util.terminal import numbers, print_json, printable, say
 
@@ -90,7 +91,7 @@ def show(schema: str, version: int, entity: str, entity_version: int | None, as_
     \b
     metl matrix block show shop.customer 3 person
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         current = read(connection, schema, version, entity, entity_version)
         run = [number for (number,) in connection.execute(RUN, _named(current))]
         [[policy]] = connection.execute("select metl.policy_of(%s, %s)", [schema, entity]).fetchall()
@@ -219,7 +220,7 @@ def _change(
     why: str | None,
     as_json: bool,
 ) -> None:
-    with snapshot(address()) if dry_run else transaction(address(), why) as connection:
+    with snapshot(database_dsn()) if dry_run else transaction(database_dsn(), why) as connection:
         # What is read, shown and written is one state, or else it fails.
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         wanted = change(read(connection, *where, None))

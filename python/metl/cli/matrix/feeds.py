@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from metl.cli.options import Version, json_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import numbers, print_json, print_table, printable, say
 
@@ -50,7 +51,7 @@ def feeds(schema: str, version: int | None, attribute: str | None, as_json: bool
     metl matrix feeds shop.customer
     metl matrix feeds shop.customer 3 --attribute mail
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         versions = trees.live_versions(connection, schema)
         if version is not None:
             versions = [trees.schema_version(connection, schema, version)]
@@ -78,7 +79,7 @@ def fed_by(entity: str, attribute: str | None, as_json: bool) -> None:
     metl matrix fed-by person
     metl matrix fed-by person --attribute email
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         version = trees.entity_version(connection, entity)
         if attribute is not None:
             trees.require_entity_attribute(connection, entity, attribute)

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from metl.cli.options import dry_run_option, json_option, state_why_option
 from metl.cli.output import print_cells
-from metl.db.connection import address, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import snapshot, transaction
 from metl.errors import BadInput
 from metl.matrix.csv_mappings.apply import Applied, apply, plan
 from metl.matrix.csv_mappings.export import export as export_csv
@@ -83,7 +84,7 @@ def export(schema: str | None, entity: str | None, output: Path | None) -> None:
 
     A name that a spreadsheet would take for a formula has an apostrophe before it.
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         if output is None:
             export_csv(connection, sys.stdout.buffer, schema, entity)
             sys.stdout.buffer.flush()
@@ -96,7 +97,7 @@ def _planned(file: BinaryIO, replace: bool) -> list[dict[str, Any]]:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
-        with snapshot(address()) as connection:
+        with snapshot(database_dsn()) as connection:
             progress.add_task(f"Comparing {len(lines):,} lines with the matrix", total=None)
             return plan(connection, lines, replace)
 
@@ -105,7 +106,7 @@ def _stored(file: BinaryIO, replace: bool, why: str | None) -> Applied | None:
     data = file.read()
     with _progress(data) as progress:
         lines = _read(data, getattr(file, "name", "<stdin>"), progress)
-        with transaction(address(), why) as connection:
+        with transaction(database_dsn(), why) as connection:
             progress.add_task(f"Setting {len(lines):,} lines", total=None)
             return apply(connection, lines, replace)
 

@@ -6,7 +6,8 @@ import click
 
 from metl.cli.options import json_option
 from metl.cli.output import MARKS, arrow
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import numbers, print_json, printable, say
 
@@ -29,7 +30,7 @@ def progression(schema: str, entity: str | None, as_json: bool) -> None:
     metl matrix progression shop.customer
     metl matrix progression shop.customer person
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         live = trees.live_versions(connection, schema)
         if entity is not None:
             trees.entity_version(connection, entity)

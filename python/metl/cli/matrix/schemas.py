@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from metl.cli.options import json_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.matrix import trees
 from metl.util.terminal import counted, fit, listed, numbers, print_json, print_table, say
 
@@ -59,7 +60,7 @@ def schemas(name: str | None, as_json: bool) -> None:
     """
     if name is not None:
         return _show_schema(name, as_json)
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         live = rows(connection, SCHEMAS)
     if as_json:
         print_json(live)
@@ -84,7 +85,7 @@ def schemas(name: str | None, as_json: bool) -> None:
 
 
 def _show_schema(schema: str, as_json: bool) -> None:
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         trees.live_versions(connection, schema)
         versions = rows(connection, VERSIONS, [schema])
         attributes = rows(connection, ATTRIBUTES, [schema])

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 import click
 
 from metl.cli.options import json_option, limit_option
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.errors import BadInput
 from metl.util.terminal import listed, numbers, print_json, print_table, printable, say
 
@@ -35,7 +36,7 @@ def search(text: str, limit: int, as_json: bool) -> None:
     """
     if not text.strip():
         raise BadInput("Give a part of a name to search for.")
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         matches = rows(connection, SEARCH, [text])
     if as_json:
         print_json(matches)

@@ -8,7 +8,8 @@ from psycopg.types.json import Jsonb
 
 from metl.cli.options import json_option
 from metl.cli.output import EXIT_NO, looks_like, print_cells
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.errors import BadInput
 from metl.matrix import trees
 from metl.matrix.draft import read
@@ -42,7 +43,7 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
     """
     path = getattr(file, "name", "stdin")
     draft = read(file.read(), path)
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         name = _schema(connection, schema, draft.names)
         [[version]] = connection.execute(NEXT, [name]).fetchall()
         try:

@@ -6,7 +6,8 @@ import click
 
 from metl.cli.options import State, json_option, limit_option, state_number
 from metl.cli.output import block_name, counted_changes, print_cells
-from metl.db.connection import address, rows, snapshot
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot
 from metl.util.terminal import counted, moment, print_json, print_table, say
 
 STATES = "select state, cause, who, at, summary, why from metl.states order by state desc limit %s"
@@ -28,7 +29,7 @@ def states(limit: int, as_json: bool) -> None:
     metl matrix states -n 5
     metl matrix diff previous     the cells that the last one gained and lost
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         newest = rows(connection, STATES, [limit])
     if as_json:
         print_json(newest)
@@ -87,7 +88,7 @@ def diff(before: str, after: str, as_json: bool) -> None:
     metl matrix diff 17 20
     metl matrix diff -3
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         first, last = state_number(connection, before), state_number(connection, after)
         cells = rows(connection, DIFF, [first, last])
     if as_json:

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from metl.cli.options import Version, json_option, limit_option
-from metl.db.connection import address, snapshot
+from metl.config import database_dsn
+from metl.db.connection import snapshot
 from metl.matrix import trees, unmapped
 from metl.matrix.suggest import Attribute, Ranking, Suggestion, one_to_one
 from metl.util.terminal import counted, print_json, print_table, printable, say
@@ -47,7 +48,7 @@ def suggest(
     metl matrix suggest
     metl matrix suggest shop.customer --entity person
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         if schema is not None:
             version = trees.schema_version(connection, schema, trees.NEWEST if version is None else version)
         if entity is not None:

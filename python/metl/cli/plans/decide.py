@@ -9,7 +9,8 @@ from psycopg.types.json import Jsonb
 
 from metl.cli.options import dry_run_option, json_option, state_why_option
 from metl.cli.output import looks_like, print_cells
-from metl.db.connection import address, rows, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.util.terminal import counted, moment, print_json, printable, say
 
@@ -46,7 +47,7 @@ def list_(every: bool, as_json: bool) -> None:
     metl plans list
     metl plans list --all
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         plans = rows(connection, PLANS, [every])
         waiting = rows(connection, WAITING)
     for plan in plans:
@@ -126,7 +127,7 @@ def confirm(plan: tuple[int, ...], renames: tuple[str, ...], dry_run: bool, why:
     """
     if renames and len(plan) > 1:
         raise BadInput("--rename is about one plan. Confirm the others by themselves.")
-    with transaction(address(), why) as connection, connection.transaction(force_rollback=dry_run):
+    with transaction(database_dsn(), why) as connection, connection.transaction(force_rollback=dry_run):
         given = Jsonb(_read_renames(connection, plan[0], renames)) if renames else None
         confirming = "select metl.confirm_plan(%s, %s)"
         states = [connection.execute(confirming, [each, given]).fetchall()[0][0] for each in plan]
@@ -174,7 +175,7 @@ def reject(plan: tuple[int, ...], dry_run: bool, as_json: bool) -> None:
     metl plans reject 3
     metl sync --retry shop.customer     on second thought
     """
-    with transaction(address()) as connection, connection.transaction(force_rollback=dry_run):
+    with transaction(database_dsn()) as connection, connection.transaction(force_rollback=dry_run):
         for each in plan:
             connection.execute("select metl.reject_plan(%s)", [each])
         rejected = rows(connection, REJECTED, [list(plan)])

@@ -7,7 +7,8 @@ import click
 
 from metl.cli.options import dry_run_option, json_option
 from metl.cli.output import arrows, block_name, looks_like
-from metl.db.connection import address, rows, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import rows, snapshot, transaction
 from metl.errors import BadInput
 from metl.util.terminal import counted, moment, print_json, print_table, printable, say
 
@@ -41,7 +42,7 @@ def notices(every: bool, as_json: bool) -> None:
     metl plans notices
     metl plans acknowledge 17     the notices of state 17 were seen
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         listed = rows(connection, NOTICES, [every])
     if as_json:
         print_json(listed)
@@ -104,7 +105,7 @@ def acknowledge(state: tuple[int, ...], every: bool, dry_run: bool, as_json: boo
     """
     if every == bool(state):
         raise BadInput("Give the states whose notices you have seen, as metl plans notices shows them, or --all.")
-    with transaction(address()) as connection, connection.transaction(force_rollback=dry_run):
+    with transaction(database_dsn()) as connection, connection.transaction(force_rollback=dry_run):
         open_ones = connection.execute(OPEN).fetchall()
         waiting = {number for number, kind in open_ones if kind == "waiting"}
         seen = {number for number, kind in open_ones if kind != "waiting"}

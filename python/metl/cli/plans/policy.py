@@ -4,7 +4,8 @@ import click
 import psycopg
 
 from metl.cli.options import dry_run_option, json_option, yes_option
-from metl.db.connection import address, autocommit, rows, snapshot, transaction
+from metl.config import database_dsn
+from metl.db.connection import autocommit, rows, snapshot, transaction
 from metl.matrix import trees
 from metl.util.prompts import agree
 from metl.util.terminal import moment, print_json, print_table, printable, say
@@ -44,7 +45,7 @@ def policy() -> None:
 @json_option
 def list_(as_json: bool) -> None:
     """List the policies that were set."""
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         policies = rows(connection, POLICIES)
     if as_json:
         print_json(policies)
@@ -72,7 +73,7 @@ def list_(as_json: bool) -> None:
 @json_option
 def show(schema: str, entity: str, as_json: bool) -> None:
     """Show the policy that is in force between a schema and an entity."""
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         _require(connection, schema, entity)
         [[in_force]] = connection.execute("select metl.policy_of(%s, %s)", [schema, entity]).fetchall()
     if as_json:
@@ -110,7 +111,7 @@ def set_(policy: str, schema: str | None, entity: str | None, dry_run: bool, as_
     metl plans policy set confirm                        for everything
     metl plans policy set freeze --schema shop.customer --entity person
     """
-    with transaction(address()) as connection, connection.transaction(force_rollback=dry_run):
+    with transaction(database_dsn()) as connection, connection.transaction(force_rollback=dry_run):
         _require(connection, schema, entity)
         connection.execute("select metl.set_policy(%s, %s, %s)", [schema, entity, policy])
     if as_json:
@@ -125,7 +126,7 @@ def set_(policy: str, schema: str | None, entity: str | None, dry_run: bool, as_
 @json_option
 def columns(as_json: bool) -> None:
     """List what was set for the columns of the warehouse that nothing feeds any more."""
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         policies = rows(connection, COLUMN_POLICIES)
     if as_json:
         print_json(policies)
@@ -160,7 +161,7 @@ def set_column(entity: str, attribute: str, policy: str, dry_run: bool, yes: boo
     \b
     metl plans policy set-column person email clear
     """
-    with autocommit(address()) as connection:
+    with autocommit(database_dsn()) as connection:
         trees.require_entity(connection, entity)
         if policy == "clear" and not dry_run:
             agree(f"Clear the values of {entity}.{attribute} that nothing feeds any more?", yes)

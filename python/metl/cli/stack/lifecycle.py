@@ -5,6 +5,7 @@ from dataclasses import asdict
 import click
 from rich.markup import escape
 
+from metl import config
 from metl.capture.health import Health
 from metl.capture.monitor import observe
 from metl.cli.capture.display import print_connectors
@@ -43,7 +44,7 @@ def report_aside(part: str, text: str) -> None:
 @dry_run_option
 @json_option
 def up(part: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
-    home = Home.from_environment()
+    home = config.home()
     wanted = parts(home, part)
     starting: list[str] = []
     if dry_run or as_json:
@@ -67,7 +68,7 @@ def up(part: tuple[str, ...], dry_run: bool, as_json: bool) -> None:
 @dry_run_option
 @json_option
 def down(dry_run: bool, as_json: bool) -> None:
-    home = Home.from_environment()
+    home = config.home()
     running = [each.name for each in parts(home) if not each.is_elsewhere and each.daemon.process() is not None]
     if not dry_run:
         supervisor.down(home, parts(home), report_aside if as_json else report)
@@ -90,7 +91,7 @@ def status(context: click.Context, as_json: bool) -> None:
 
     Exits with 3 if a part died or does not answer, or if a connector captures nothing.
     """
-    home = Home.from_environment()
+    home = config.home()
     running = supervisor.status(parts(home))
     captured = _connectors(home)
     seconds = supervisor.last_up_seconds(home)

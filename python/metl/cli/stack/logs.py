@@ -7,9 +7,9 @@ import time
 
 import click
 
+from metl import config
 from metl.cli.options import limit_option
 from metl.errors import BadInput
-from metl.home import Home
 from metl.stack import parts
 from metl.stack.postgres import Postgres
 
@@ -24,7 +24,7 @@ def logs(part: str, limit: int, follow: bool) -> None:
     \b
     metl stack logs connect -f
     """
-    [log] = [each.daemon.log for each in parts(Home.from_environment(), (part,)) if each.name == part]
+    [log] = [each.daemon.log for each in parts(config.home(), (part,)) if each.name == part]
     if not log.exists():
         raise BadInput(f"{part} has no log yet. Start it with: metl up {part}")
     with log.open(errors="replace") as file:
@@ -41,7 +41,7 @@ def env() -> None:
 
     Passwords are not in it; METL_DSN names the file that holds them.
     """
-    home = Home.from_environment()
+    home = config.home()
     for part in parts(home):
         if part.is_elsewhere or part.daemon.process():
             click.echo(f"export {part.server.variable}={shlex.quote(part.address)}")

@@ -8,7 +8,8 @@ import click
 from rich.markup import escape
 
 from metl.cli.options import State, json_option, kafka_config_option, limit_option, state_number, topic_option
-from metl.db.connection import address, connect, snapshot
+from metl.config import database_dsn, kafka_servers
+from metl.db.connection import connect, snapshot
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.streams.offsets import KafkaOffsets
@@ -42,7 +43,7 @@ def diff(
     metl streams diff 41 42 --topic shop.public.customer
     metl streams diff previous --topic shop.public.customer --values
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         states = (state_number(connection, before), state_number(connection, after))
     if states[0] == states[1]:
         raise BadInput(f"Both are state {states[0]}. Give two states to compare.")
@@ -80,10 +81,10 @@ def _run(
     from metl_spark.runtime.session import session
 
     settings = ReprocessSettings(
-        topics="diff", job="diff", checkpoint="none", brokers=broker.address(),
+        topics="diff", job="diff", checkpoint="none", brokers=kafka_servers(),
         kafka_options=read_kafka_options(config, ()),
     )  # fmt: skip
-    with connect(address()) as connection:
+    with connect(database_dsn()) as connection:
         reading = jdbc(connection)
     with explained(), session(settings, bulk=True) as spark:
         old, new = (outcomes(map_at(spark, settings, reading, state, ranges), settings.prefix) for state in states)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from rich.markup import escape
 
+from metl import config
 from metl.cli.options import (
     State,
     dry_run_option,
@@ -18,8 +19,8 @@ from metl.cli.options import (
     why_option,
     yes_option,
 )  # fmt: skip
-from metl.db.connection import address, connect, snapshot
-from metl.home import Home
+from metl.config import database_dsn, kafka_servers
+from metl.db.connection import connect, snapshot
 from metl.stack.part import Say
 from metl.streams import broker
 from metl.streams.offsets import KafkaOffsets
@@ -54,7 +55,7 @@ def reprocess(
     \b
     metl streams reprocess --since-state 41 --why 'label was mapped wrongly' --dry-run
     """
-    with snapshot(address()) as connection:
+    with snapshot(database_dsn()) as connection:
         since = state_number(connection, since_state)
         planned = find_outdated(connection, since, topic)
     kafka = KafkaOffsets(broker.settings(kafka_config))
@@ -67,7 +68,7 @@ def reprocess(
         if any(each.needs_counting for each in ranges):
             click.echo("Other versions have messages there, too: counting those that are meant.", err=True)
             ranges = work.counted(stack, ranges)
-        with snapshot(address()) as connection:
+        with snapshot(database_dsn()) as connection:
             states = distinct_states(connection, ranges)
             behind = count_unmapped(connection, ranges, states)
         count = sum(each.messages for each in ranges)
@@ -95,7 +96,7 @@ def reprocess(
                 click.echo(f"Nothing was changed: a dry run. {counted(count, 'message')} would be mapped again.")
             return
         agree(f"Map {counted(count, 'message')} again?", yes)
-        with operation(address(), "reprocess", why, {"since_state": since, **plan}) as begun:
+        with operation(database_dsn(), "reprocess", why, {"since_state": since, **plan}) as begun:
             done = work.run(stack, ranges, states)
             begun.outcome.update(done)
     if as_json:
@@ -108,14 +109,14 @@ def reprocess(
 class _Work:
     """What needs Spark, which is started when it is needed first: most plans do without."""
 
-    def __init__(self, job: str, prefix: str, dead_letters: str, config: str | None, *, say: Say) -> None:
+    def __init__(self, job: str, prefix: str, dead_letters: str, kafka_config: str | None, *, say: Say) -> None:
         from metl.streams.client_options import read_kafka_options
         from metl_spark.reprocessing.settings import ReprocessSettings
 
         self._settings = ReprocessSettings(
-            topics="reprocess", job=job, brokers=broker.address(), prefix=prefix,
-            checkpoint=str(Home.from_environment().path / "checkpoints" / job), dead_letters=dead_letters,
-            kafka_options=read_kafka_options(config, ()),
+            topics="reprocess", job=job, brokers=kafka_servers(), prefix=prefix,
+            checkpoint=str(config.home().path / "checkpoints" / job), dead_letters=dead_letters,
+            kafka_options=read_kafka_options(kafka_config, ()),
         )  # fmt: skip
         self._say = say
         self._spark: Any = None
@@ -127,7 +128,7 @@ class _Work:
         from metl_spark.runtime.control import jdbc
         from metl_spark.runtime.failures import explained
 
-        with connect(address()) as connection:
+        with connect(database_dsn()) as connection:
             reading = jdbc(connection)
             [(state,)] = connection.execute("select metl.current_state()").fetchall()
         with explained():

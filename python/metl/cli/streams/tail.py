@@ -10,6 +10,7 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from rich.markup import escape
 
 from metl.cli.options import json_option, kafka_config_option, limit_option
+from metl.config import kafka_servers
 from metl.errors import BadInput
 from metl.streams import broker
 from metl.util.nearest import nearest
@@ -48,7 +49,7 @@ def _consumer(config: str | None) -> Iterator[Consumer]:
     try:
         yield consumer
     except KafkaException as error:
-        raise broker.unreachable(broker.address(), error.args[0].str()) from None
+        raise broker.unreachable(kafka_servers(), error.args[0].str()) from None
     finally:
         consumer.close()
 
