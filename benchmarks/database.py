@@ -29,7 +29,7 @@ def server() -> Iterator[str]:
         try:
             yield stack[0].address
         finally:
-            with signals.undisturbed():
+            with signals.shielded():
                 supervisor.down(home, stack, lambda _part, _text: None)
 
 

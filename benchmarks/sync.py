@@ -55,7 +55,7 @@ def running_stack() -> Iterator[tuple[Home, str, str]]:
             install(postgres)
             yield home, postgres, registry
         finally:
-            with signals.undisturbed():
+            with signals.shielded():
                 supervisor.down(home, started, lambda _part, _text: None)
 
 

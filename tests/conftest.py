@@ -48,7 +48,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure() -> None:
     if "PYTEST_XDIST_WORKER" not in os.environ:
-        with signals.undisturbed():
+        with signals.shielded():
             leftovers.end()
 
 

@@ -49,7 +49,7 @@ def running_stack() -> Iterator[Stack]:
             install(postgres)
             yield Stack(home, postgres, kafka)
         finally:
-            with signals.undisturbed():
+            with signals.shielded():
                 supervisor.down(home, started, lambda _part, _text: None)
 
 

@@ -16,7 +16,7 @@ from metl.cdm.export import as_yaml, write
 from metl.cdm.files import Types, editor_schema, read
 from metl.cli import main
 from metl.errors import BadInput
-from metl.util.problems import Wrong
+from metl.util.problems import InvalidFiles
 
 TYPES = Types(frozenset(["integer", "string", "date", "any"]), {"varchar": "string", "int32": "integer"})
 
@@ -29,7 +29,7 @@ def read_text(folder: Path, text: str | bytes, name: str = "cdm.yaml") -> list[E
 
 def problems(folder: Path, text: str | bytes) -> list[str]:
     """Without the folder before each of them."""
-    with pytest.raises(Wrong) as caught:
+    with pytest.raises(InvalidFiles) as caught:
         read_text(folder, text)
     return [str(problem).removeprefix(f"{folder}/") for problem in caught.value.problems]
 
@@ -184,7 +184,7 @@ attributes: []
 def test_the_same_entity_in_two_files(tmp_path: Path) -> None:
     for name in ("a.yaml", "b.yaml"):
         read_text(tmp_path, "# again\nentity: person\nattributes: []", name)
-    with pytest.raises(Wrong, match=f"b.yaml:2: Entity 'person' is in {tmp_path / 'a.yaml'}:2 already."):
+    with pytest.raises(InvalidFiles, match=f"b.yaml:2: Entity 'person' is in {tmp_path / 'a.yaml'}:2 already."):
         read(tmp_path, TYPES)
 
 
@@ -220,7 +220,7 @@ def test_no_file_and_no_yaml_in_a_folder(tmp_path: Path) -> None:
 
 
 def test_only_the_first_mistakes_are_in_the_sentence(tmp_path: Path) -> None:
-    with pytest.raises(Wrong) as caught:
+    with pytest.raises(InvalidFiles) as caught:
         read_text(tmp_path, "entity: a\nattributes:\n" + "  - {}\n" * 100)
     said = str(caught.value)
     assert said.startswith("200 things are wrong, so that there is no plan.\n")

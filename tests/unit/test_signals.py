@@ -15,7 +15,7 @@ from metl.util import signals
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     """Pytest goes on after what would end a program."""
-    before = {number: signal.getsignal(number) for number in signals.ENDING}
+    before = {number: signal.getsignal(number) for number in signals.TERMINATION}
     yield
     for number, handler in before.items():
         signal.signal(number, handler)
@@ -28,13 +28,13 @@ async def wait() -> None:
 def test_the_first_signal_cancels() -> None:
     threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGTERM)).start()
     began = time.monotonic()
-    with signals.noted() as interruption, pytest.raises(asyncio.CancelledError):
+    with signals.interruptible() as interruption, pytest.raises(asyncio.CancelledError):
         interruption.run(wait)
     assert interruption.happened and time.monotonic() - began < 10
 
 
 def test_a_signal_before_the_start_is_not_lost() -> None:
-    with signals.noted() as interruption:
+    with signals.interruptible() as interruption:
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(asyncio.CancelledError):
             interruption.run(wait)
@@ -44,7 +44,7 @@ def test_no_signal_is_no_interruption() -> None:
     async def answer() -> int:
         return 42
 
-    with signals.noted() as interruption:
+    with signals.interruptible() as interruption:
         assert interruption.run(answer) == 42
     assert not interruption.happened
 
@@ -58,12 +58,12 @@ def test_signals_at_every_moment_of_an_event_loop() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
     cleaned_up = 0
-    with signals.undisturbed():
+    with signals.shielded():
         thread = threading.Thread(target=rain)
         thread.start()
         try:
             for _ in range(200):
-                with signals.noted() as interruption:
+                with signals.interruptible() as interruption:
                     with pytest.raises(asyncio.CancelledError):
                         interruption.run(wait)
                     time.sleep(0.001)

@@ -27,7 +27,7 @@ from metl.cdm.entity import Attribute, Entity
 from metl.cdm.schema import VALUES
 from metl.errors import BadInput
 from metl.util.nearest import nearest
-from metl.util.problems import Problem, Wrong
+from metl.util.problems import InvalidFiles, Problem
 
 LONGEST_NAME = 500
 DEEPEST = 100
@@ -126,7 +126,7 @@ def read(path: Path, types: Types) -> list[Entity]:
                     document.complain(document.root, f"Entity {document.name!r} is in {where} already.")
             problems += document.problems
     if problems:
-        raise Wrong(sorted(problems, key=lambda each: (each.file, each.line or 0)), "so that there is no plan")
+        raise InvalidFiles(sorted(problems, key=lambda each: (each.file, each.line or 0)), "so that there is no plan")
     return entities
 
 

@@ -10,7 +10,7 @@ import psycopg
 
 from metl.cdm.entity import Entity
 from metl.errors import BadInput
-from metl.util.problems import Problem, Wrong
+from metl.util.problems import InvalidFiles, Problem
 
 DRAFT = "select * from metl.draft_entity_version(%s, %s, %s)"
 CELLS = """
@@ -127,7 +127,7 @@ def plan(connection: psycopg.Connection, entities: Sequence[Entity], delete: boo
             message = f"{error.diag.message_primary} {error.diag.message_hint}"
             problems.append(Problem(entity.file, entity.line, message))
     if problems:
-        raise Wrong(problems, "so that there is no plan")
+        raise InvalidFiles(problems, "so that there is no plan")
     named = {entity.name for entity in entities}
     others = [(entity, version) for entity, version in live.items() if entity not in named]
     return [*steps, *(_other(connection, entity, version, delete) for entity, version in others)]

@@ -43,7 +43,7 @@ def demo(keep: bool) -> None:
             keep = False
             raise
         finally:
-            with signals.undisturbed():
+            with signals.shielded():
                 if not keep:
                     supervisor.down(home, stack, report)
     if keep:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from metl.util.terminal import counted, numbers, printable, say
+from metl.util.terminal import format_ranges, plural, printable, say
 
 #: The command did its work, and the answer is no.
 EXIT_NO = 3
@@ -53,7 +53,7 @@ def block_title(schema: str, versions: Iterable[int], entity: str, entity_versio
     unique = set(versions)
     word = "version" if len(unique) == 1 else "versions"
     target = printable(entity) if entity_version is None else f"{printable(entity)} version {entity_version}"
-    return f"{printable(schema)} {word} {numbers(unique)} → {target}"
+    return f"{printable(schema)} {word} {format_ranges(unique)} → {target}"
 
 
 def arrow(attribute: str, entity_attribute: str) -> str:
@@ -68,7 +68,7 @@ def arrows(cells: Iterable[Cell]) -> str:
 def counted_changes(cells: Iterable[Cell], words: Mapping[str, str] = PAST) -> str:
     """Gained 2 cells and lost 1 cell."""
     count = Counter(map(fate_of, cells))
-    return " and ".join(f"{word} {counted(count[fate], 'cell')}" for fate, word in words.items() if count[fate])
+    return " and ".join(f"{word} {plural(count[fate], 'cell')}" for fate, word in words.items() if count[fate])
 
 
 def block_name(row: Cell) -> str | None:

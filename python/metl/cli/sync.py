@@ -191,8 +191,8 @@ def _ending(stop: threading.Event, registry: Registry, politely: bool) -> Iterat
         if not politely:
             raise KeyboardInterrupt
 
-    with signals.kept():
-        for number in signals.ENDING:
+    with signals.restored():
+        for number in signals.TERMINATION:
             signal.signal(number, end)
         yield
 

@@ -75,7 +75,7 @@ def run(home: Home, dsn: str, arguments: Sequence[str], *, quiet: bool = False) 
         try:
             output, _ = process.communicate()
         except BaseException:
-            with signals.undisturbed():
+            with signals.shielded():
                 process.terminate()
                 try:
                     process.wait(TIMEOUT)

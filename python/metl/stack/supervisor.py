@@ -22,7 +22,7 @@ from metl.errors import PartFailed
 from metl.home import Home, is_free
 from metl.stack.part import Part
 from metl.util import process, signals
-from metl.util.aio import together
+from metl.util.aio import run_all
 
 #: Called with the name of a part and its progress.
 Report = Callable[[str, str], None]
@@ -44,7 +44,7 @@ def up(home: Home, parts: Sequence[Part], report: Report) -> float:
     for part in parts:
         if not part.is_elsewhere:
             part.require()
-    with home.lock(lambda text: report("metl", text)), signals.noted() as interruption:
+    with home.lock(lambda text: report("metl", text)), signals.interruptible() as interruption:
         started: list[Part] = []
         try:
             interruption.run(lambda: _start_all(parts, started, report))
@@ -76,7 +76,7 @@ async def _start_all(parts: Sequence[Part], started: list[Part], report: Report)
         await _start(part, [answers[name] for name in part.needs], started, report)
         answers[part.name].set()
 
-    await together(*(start(part) for part in parts))
+    await run_all(*(start(part) for part in parts))
 
 
 async def _start(part: Part, needs: Sequence[asyncio.Event], started: list[Part], report: Report) -> None:

@@ -34,7 +34,7 @@ def operation(dsn: str, kind: str, why: str, about: dict[str, Any]) -> Iterator[
             yield started
     except BaseException as error:
         # Raise the original error even if the database is down, too.
-        with contextlib.suppress(MetlError), signals.undisturbed(), transaction(dsn) as connection:
+        with contextlib.suppress(MetlError), signals.shielded(), transaction(dsn) as connection:
             end_operation(connection, number, started.outcome | {"failed": failure_reason(error)})
         raise
     with transaction(dsn) as connection:

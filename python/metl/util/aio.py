@@ -1,4 +1,4 @@
-"""Several things at once, with one plain error if one of them fails."""
+"""Concurrent coroutines."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-async def together(*jobs: Coroutine[Any, Any, Result]) -> list[Result]:
-    """Their results in order. The first failure cancels the others and is raised as it is."""
+async def run_all(*jobs: Coroutine[Any, Any, Result]) -> list[Result]:
+    """Their results in order. The first failure cancels the others and is raised, not in a group."""
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(job) for job in jobs]

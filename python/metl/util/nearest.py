@@ -1,4 +1,4 @@
-"""What somebody may have meant who named something that is not there."""
+"""Suggestions for a name that does not exist."""
 
 import difflib
 from collections.abc import Collection
@@ -10,13 +10,14 @@ def nearest(word: str, names: Collection[str]) -> str:
     """The next sentence: ` Did you mean 'customer'?`, or else some of what there is."""
     folded = {name.casefold(): name for name in names}
     close = difflib.get_close_matches(word.casefold(), folded, n=3)
-    # People also type customer for shop.public.customer.
-    found = [folded[each] for each in close] or sorted(folded[each] for each in folded if word.casefold() in each)[:3]
-    if found:
-        return f" Did you mean {' or '.join(map(repr, found))}?"
-    return f" Known are {some(names)}." if names else " None is known yet."
+    # Or part of a name: customer for shop.public.customer.
+    containing = sorted(folded[each] for each in folded if word.casefold() in each)
+    suggested = [folded[each] for each in close] or containing[:3]
+    if suggested:
+        return f" Did you mean {' or '.join(map(repr, suggested))}?"
+    return f" Known are {first_of(names)}." if names else " None is known yet."
 
 
-def some(names: Collection[str]) -> str:
+def first_of(names: Collection[str]) -> str:
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     return f"{', '.join(map(repr, sorted(names)[:SHOWN]))}{more}"

@@ -1,4 +1,4 @@
-"""Many things that are wrong with one file, told at once."""
+"""All that is wrong with input files, in one error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ class Problem:
     file: str
     #: Null if it is about the whole file.
     line: int | None
-    said: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.said}" if self.line else f"{self.file}: {self.said}"
+        return f"{self.file}:{self.line}: {self.message}" if self.line else f"{self.file}: {self.message}"
 
 
-class Wrong(BadInput):
-    """The sentence has the first ones; `problems` has them all."""
+class InvalidFiles(BadInput):
+    """The message shows the first problems; `problems` has all."""
 
     def __init__(self, problems: Sequence[Problem], consequence: str) -> None:
         self.problems = list(problems)

@@ -1,4 +1,4 @@
-"""Runs a program to its end, and ends it when the caller is cancelled."""
+"""Runs a program to its end; a cancelled caller kills it."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ async def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> str:
-    """Returns what it printed; `what` names it in the error."""
+    """Returns its output; `what` names it in the error."""
     process = await asyncio.create_subprocess_exec(
         *map(str, argv),
         cwd=cwd,
@@ -28,7 +28,7 @@ async def run(
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
-        # A Ctrl-C at the terminal reaches only us; we pass it on by cancelling.
+        # So that Ctrl-C at the terminal reaches METL only, which cancels.
         start_new_session=True,
     )
     try:

@@ -1,4 +1,4 @@
-"""Asking before something is done that cannot be taken back."""
+"""Confirmation of what cannot be undone."""
 
 import sys
 
@@ -7,7 +7,7 @@ import click
 from metl.errors import BadInput
 
 
-def agree(question: str, yes: bool) -> None:
+def confirm(question: str, yes: bool) -> None:
     """Returns if it may be done."""
     if yes:
         return

@@ -1,4 +1,4 @@
-"""Files that live at the top of the project and travel inside the wheel."""
+"""Files at the top of the project, which the wheel holds as well."""
 
 from pathlib import Path
 
@@ -7,6 +7,6 @@ CHECKOUT = PACKAGE.parents[1]
 
 
 def path(name: str) -> Path:
-    """`ivy.xml`, say: beside the package in a wheel, at the top level in a checkout."""
+    """Of `ivy.xml`, for example: inside the package in a wheel, at the top in a checkout."""
     packaged = PACKAGE / name
     return packaged if packaged.exists() else CHECKOUT / name

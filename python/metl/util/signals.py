@@ -1,4 +1,4 @@
-"""What Ctrl-C, a polite kill and a closed terminal do."""
+"""SIGINT, SIGTERM and SIGHUP: Ctrl-C, a polite kill, a closed terminal."""
 
 import asyncio
 import contextlib
@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 Result = TypeVar("Result")
 
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TERMINATION = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextlib.contextmanager
 def all_interrupt() -> Iterator[None]:
-    """Each of them raises KeyboardInterrupt, so that one clean-up serves them all."""
+    """All of them raise KeyboardInterrupt, so that one clean-up serves them all."""
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -26,15 +26,15 @@ def all_interrupt() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """For cleaning up: a second, impatient Ctrl-C must not leave half of it undone."""
+def shielded() -> Iterator[None]:
+    """For cleaning up, which a second Ctrl-C must not interrupt."""
     with _handled_by(signal.SIG_IGN):
         yield
 
 
 def ignore() -> None:
-    """For the last words of a program that was told to end."""
-    for number in ENDING:
+    """For the end of a program."""
+    for number in TERMINATION:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -74,19 +74,19 @@ class Interruption:
 
 
 @contextlib.contextmanager
-def noted() -> Iterator[Interruption]:
-    """Nothing is interrupted in here but what the interruption runs. Whoever is interrupted is so once."""
+def interruptible() -> Iterator[Interruption]:
+    """A signal interrupts only what the interruption runs, and only once."""
     interruption = Interruption()
-    with kept():
-        for number in ENDING:
+    with restored():
+        for number in TERMINATION:
             signal.signal(number, interruption.note)
         yield interruption
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
-    """What was there before comes back, except for an interrupted program: it ends, and is not interrupted again."""
-    before = {number: signal.getsignal(number) for number in ENDING}
+def restored() -> Iterator[None]:
+    """Restores the handlers, except after an interruption: the program ends and is not interrupted again."""
+    before = {number: signal.getsignal(number) for number in TERMINATION}
     try:
         yield
     except KeyboardInterrupt:
@@ -109,7 +109,7 @@ def _handled_by(handler: Callable[[int, FrameType | None], None] | signal.Handle
         # Python lets only the main thread handle signals.
         yield
         return
-    with kept():
-        for number in ENDING:
+    with restored():
+        for number in TERMINATION:
             signal.signal(number, handler)
         yield

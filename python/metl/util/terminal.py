@@ -1,4 +1,4 @@
-"""How METL looks on a terminal."""
+"""Output on a terminal, for pipes and for programs."""
 
 import json
 import sys
@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-# What goes to a pipe or a file is not folded.
+# The width of pipes and files, in which nothing is folded.
 UNFOLDED = 100_000
 # Between the columns of a table.
 GAP = 2
-# So many names of a long list are shown on a terminal.
+# Names of a list that a terminal shows.
 LISTED = 10
 console = Console(highlight=False, width=None if sys.stdout.isatty() else UNFOLDED)
 
@@ -41,36 +41,36 @@ def table(*columns: str) -> Table:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Rows of anything: text is shown as it is, whatever is in it; None as a dash; numbers to the right."""
-    made = table(*columns)
+    """Text without markup, None as a dash, numbers to the right."""
+    shown = table(*columns)
     cells: list[list[Text]] = [[Text(column)] for column in columns]
     for row in rows:
         for place, value in enumerate(row):
             cells[place].append(_cell(value))
             if isinstance(value, int):
-                made.columns[place].justify = "right"
-        made.add_row(*(column[-1] for column in cells))
-    for column, width in zip(made.columns, _widths(cells), strict=False):
+                shown.columns[place].justify = "right"
+        shown.add_row(*(column[-1] for column in cells))
+    for column, width in zip(shown.columns, _widths(cells), strict=False):
         column.width = width
     with console.capture() as captured:
-        console.print(made)
-    # A table pads what is in its last column, which is of no use to a pipe.
+        console.print(shown)
+    # The table pads its last column, which a pipe does not need.
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()), color=console.is_terminal)
 
 
 def _widths(columns: list[list[Text]]) -> list[int]:
-    """Of columns that are folded between words only; none if that cannot be, or need not."""
+    """Widths at which columns fold between words only; none if they do not fit or need not fold."""
     whole = [max(cell.cell_len for cell in column) for column in columns]
     widths = [max(cell_len(word) for cell in column for word in cell.plain.split(" ")) for column in columns]
     room = console.width - GAP * (len(columns) - 1) - sum(widths)
     if room < 0 or sum(whole) - sum(widths) <= room:
         return []
-    # Those that lack least get it first.
-    lacking = sorted(range(len(columns)), key=lambda place: whole[place] - widths[place])
-    for count, place in enumerate(lacking):
-        given = min(whole[place] - widths[place], room // (len(lacking) - count))
-        widths[place] += given
-        room -= given
+    # Those that lack least get room first.
+    by_lack = sorted(range(len(columns)), key=lambda place: whole[place] - widths[place])
+    for count, place in enumerate(by_lack):
+        added = min(whole[place] - widths[place], room // (len(by_lack) - count))
+        widths[place] += added
+        room -= added
     return widths
 
 
@@ -83,17 +83,17 @@ def _cell(value: object) -> Text:
 
 
 def printable(text: str) -> str:
-    """Names may hold anything, also what a terminal would obey."""
+    """Replaces control characters, which names may hold and a terminal would obey."""
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
 def is_narrow() -> bool:
-    """Whether there is a terminal to fit into; what goes elsewhere is whole and always the same."""
+    """Whether output has to fit a terminal; elsewhere it is whole and independent of width."""
     return console.width < UNFOLDED
 
 
-def moment(when: datetime | None) -> str | None:
-    """In the time zone of this machine; on a terminal, of today only the time and of others only the day."""
+def format_time(when: datetime | None) -> str | None:
+    """In the local time zone; a terminal shows only the time if it is today, else only the date."""
     if when is None:
         return None
     local, now = when.astimezone(), datetime.now().astimezone()
@@ -102,18 +102,18 @@ def moment(when: datetime | None) -> str | None:
     return local.strftime("%H:%M:%S" if local.date() == now.date() else "%Y-%m-%d")
 
 
-def listed(names: Sequence[str]) -> str | None:
-    """For one line of a table; on a terminal only the first of many."""
+def join_names(names: Sequence[str]) -> str | None:
+    """For a cell of a table; a terminal shows only the first of many."""
     more = len(names) - LISTED if is_narrow() else 0
     return ", ".join([*names[:LISTED], f"and {more:,} more"] if more > 0 else names) or None
 
 
-def counted(count: int, what: str) -> str:
+def plural(count: int, what: str) -> str:
     """1 cell, 2 cells."""
     return f"{count:,} {what if count == 1 else f'{what}s'}"
 
 
-def numbers(found: Iterable[int]) -> str:
+def format_ranges(found: Iterable[int]) -> str:
     """1, 2, 3, 5 as 1-3, 5."""
     runs: list[list[int]] = []
     for number in sorted(set(found)):
@@ -124,7 +124,7 @@ def numbers(found: Iterable[int]) -> str:
     return ", ".join("-".join(map(str, run)) for run in runs)
 
 
-def fit(first: Sequence[str], columns: Sequence[Sequence[str]]) -> int:
+def count_fitting(first: Sequence[str], columns: Sequence[Sequence[str]]) -> int:
     """How many of some columns fit beside the first one; at least one, which is then folded."""
     room = console.width - max(map(cell_len, first))
     for count, column in enumerate(columns):

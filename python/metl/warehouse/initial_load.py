@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 
 from metl.errors import BadInput, MetlError
-from metl.util.nearest import nearest, some
+from metl.util.nearest import first_of, nearest
 from metl.warehouse import dialects
 from metl.warehouse.dialects import Source
 
@@ -97,7 +97,7 @@ def _select_versions(
         return selected
     versions = [version for schema, version in feeding if schema == feed_filter.schema]
     if not versions:
-        others = some({schema for schema, _ in feeding})
+        others = first_of({schema for schema, _ in feeding})
         raise BadInput(f"Schema {feed_filter.schema!r} does not feed entity {entity!r}. Those that do are {others}.")
     version = live[feed_filter.schema][-1] if feed_filter.newest else feed_filter.version
     if version is None:

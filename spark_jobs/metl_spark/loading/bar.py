@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from metl.util.terminal import console, counted
+from metl.util.terminal import console, plural
 
 
 class Bar:
@@ -58,7 +58,7 @@ class Bar:
         reasons = f" ({', '.join(f'{reason} {count:,}' for reason, count in sorted(dead.items()))})" if dead else ""
         took = f" (in {self._seconds:,.1f} s)" if self._seconds else ""
         click.echo(
-            f"{counted(self._counts['rows_in'], 'message')} read{took}, {counted(self._counts['rows_out'], 'record')} "
+            f"{plural(self._counts['rows_in'], 'message')} read{took}, {plural(self._counts['rows_out'], 'record')} "
             f"sent, {self._counts['rows_filtered']:,} left out on purpose, "
-            f"{counted(sum(dead.values()), 'dead letter')}{reasons}."
+            f"{plural(sum(dead.values()), 'dead letter')}{reasons}."
         )

@@ -19,8 +19,8 @@ from metl import config
 from metl.db.connection import snapshot
 from metl.errors import BadInput
 from metl.streams.operations import operation
-from metl.util.prompts import agree
-from metl.util.terminal import counted
+from metl.util.prompts import confirm
+from metl.util.terminal import plural
 from metl_spark.loading.bar import Bar
 from metl_spark.loading.limits import before_end, counts, earlier, require_readable, resolve_limits
 from metl_spark.loading.offsets import KafkaOffsets
@@ -142,7 +142,7 @@ def load_within(
     if not total:
         click.echo("There is nothing to load.")
         return
-    agree(f"Map {counted(total, 'message')}?", yes)
+    confirm(f"Map {plural(total, 'message')}?", yes)
     limited = replace(settings, limits=chosen)
     about = {"job": settings.job, "topics": messages, **asdict(chosen)}
     instance = str(uuid.uuid4())

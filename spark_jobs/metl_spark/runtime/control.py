@@ -60,7 +60,7 @@ class Control:
             yield control
         except BaseException as error:
             # A second Ctrl-C must not leave a job behind that seems to start for ever.
-            with signals.undisturbed():
+            with signals.shielded():
                 control._report_end(error)
             raise
         finally:

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from metl.errors import BadInput, MetlError
-from metl.util.terminal import counted
+from metl.util.terminal import plural
 from metl_spark.runtime import kafka, options
 from metl_spark.runtime.control import Control
 from metl_spark.runtime.failures import explained
@@ -91,7 +91,7 @@ def main(
             try:
                 with explained(), control.new_connection() as connection:
                     for folder, rows in write_parquet(spark, connection, control.jdbc, entities, parquet):
-                        click.echo(f"{folder} has {counted(rows, 'row')}.")
+                        click.echo(f"{folder} has {plural(rows, 'row')}.")
             except (MetlError, psycopg.Error) as error:
                 reason = " ".join(str(error).split())
                 raise MetlError(f"Not all of {parquet} was written: {reason} The tables are merged.") from None

@@ -19,7 +19,7 @@ from metl.cli.output import EXIT_NO
 from metl.config import OWNER, connect_url, kafka_servers
 from metl.errors import BadInput, Interrupted
 from metl.streams import broker
-from metl.util.prompts import agree
+from metl.util.prompts import confirm
 from metl.util.terminal import print_json
 
 
@@ -115,7 +115,7 @@ def _add(
     if not accepts_signals(settings):
         settings = settings | signal_settings(settings["topic.prefix"], kafka_servers())
     if blocked := lifecycle.group_by_snapshot_kind(connection, tables).get(BLOCKING):
-        agree(f"Let changes of all tables of {place.name} wait while the rows of {', '.join(blocked)} are read?", yes)
+        confirm(f"Let changes of all tables of {place.name} wait while the rows of {', '.join(blocked)} are read?", yes)
     new = lifecycle.add_tables(connection, place, settings, tables, report)
     if not new:
         report(f"Connector {place.name} captures them already. For their rows: metl capture snapshot {place.name} …")

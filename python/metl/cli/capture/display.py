@@ -8,7 +8,7 @@ from rich.text import Text
 from metl.capture.checks import Finding
 from metl.capture.health import Health
 from metl.capture.snapshots import SnapshotResult
-from metl.util.terminal import listed, moment, print_table, printable, say
+from metl.util.terminal import format_time, join_names, print_table, printable, say
 
 COLOURS = {
     "fine": "green", "note": "yellow", "refused": "red",
@@ -37,10 +37,10 @@ def _cells(health: Health) -> tuple[object, ...]:
         health.connector,
         Text(health.status, "red" if health.is_bad else COLOURS.get(health.status, "")),
         tasks or None,
-        listed(health.tables),
+        join_names(health.tables),
         _size(health.behind_bytes),
         _size(health.wal_bytes),
-        moment(health.last_event_at),
+        format_time(health.last_event_at),
     )
 
 

@@ -9,8 +9,8 @@ from metl.cli.options import dry_run_option, json_option, kafka_config_option, w
 from metl.config import connect_url, database_dsn
 from metl.streams import broker
 from metl.streams.operations import operation
-from metl.util.prompts import agree
-from metl.util.terminal import counted, print_json
+from metl.util.prompts import confirm
+from metl.util.terminal import plural, print_json
 
 
 @click.command(short_help="Capture tables no more, or nothing of a database.")
@@ -45,7 +45,7 @@ def remove(
         click.echo(f"Changes of {', '.join(gone)} will never come from now on; {what}.")
         click.echo("Topics, dead letters and the rows of the warehouse stay as they are.")
     if not dry_run:
-        agree(f"Capture {counted(len(gone), 'table')} of {prefix} no more?", yes)
+        confirm(f"Capture {plural(len(gone), 'table')} of {prefix} no more?", yes)
         with (
             source.connect(settings) as connection,
             operation(database_dsn(), "capture_remove", why, {"connector": prefix, "tables": gone}),
@@ -56,5 +56,5 @@ def remove(
     elif dry_run:
         click.echo("Nothing was changed: a dry run.")
     else:
-        click.echo(f"Connector {prefix} reads {counted(len(left), 'table')} now." if left
+        click.echo(f"Connector {prefix} reads {plural(len(left), 'table')} now." if left
                    else f"Connector {prefix} is gone.")  # fmt: skip

@@ -13,8 +13,8 @@ from metl.config import connect_url, database_dsn
 from metl.errors import BadInput, MetlError
 from metl.streams import broker
 from metl.streams.operations import operation
-from metl.util.prompts import agree
-from metl.util.terminal import counted, print_json
+from metl.util.prompts import confirm
+from metl.util.terminal import plural, print_json
 
 
 @click.command(short_help="Start a connector again that failed.")
@@ -46,7 +46,7 @@ def restart(
         lifecycle.require_table_list(prefix, settings)
         tables = listed_tables(settings)
     if dry_run:
-        again = f", forget where it was and read all rows of {counted(len(tables), 'table')} again" if anew else ""
+        again = f", forget where it was and read all rows of {plural(len(tables), 'table')} again" if anew else ""
         sentence = f"Nothing was changed: a dry run. Connector {prefix} would start again{again}."
     else:
         if anew:
@@ -72,8 +72,8 @@ def _anew(place: ConnectorRef, settings: dict[str, str], tables: list[str], why:
     def report(text: str) -> None:
         click.echo(text, err=as_json)
 
-    rows = f"all rows of {counted(len(tables), 'table')}"
-    agree(f"Let connector {place.name} forget where it was and read {rows} again?", yes)
+    rows = f"all rows of {plural(len(tables), 'table')}"
+    confirm(f"Let connector {place.name} forget where it was and read {rows} again?", yes)
     about = {"connector": place.name, "tables": tables}
     with source.connect(settings) as connection, operation(database_dsn(), "capture_restart", why, about):
         warn_of_silence([lifecycle.reset(connection, place, settings, report)], report)

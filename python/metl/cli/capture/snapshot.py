@@ -23,8 +23,8 @@ from metl.db.connection import connect
 from metl.errors import BadInput, Interrupted
 from metl.streams import broker
 from metl.streams.operations import operation
-from metl.util.prompts import agree
-from metl.util.terminal import console, counted, print_json, table
+from metl.util.prompts import confirm
+from metl.util.terminal import console, plural, print_json, table
 
 NAMES = {BLOCKING: "in one go, changes wait", "INCREMENTAL": "in pages, beside changes"}
 
@@ -81,7 +81,7 @@ def snapshot(
             else:
                 click.echo("Nothing was asked for: a dry run.")
             return
-        agree(f"Let connector {connector} read {counted(len(tables), 'table')} once more?", yes)
+        confirm(f"Let connector {connector} read {plural(len(tables), 'table')} once more?", yes)
         with operation(database_dsn(), "snapshot", why, {"connector": connector, "tables": rows}) as begun:
             if wanted != settings:
                 lifecycle.apply_settings(place, wanted)

@@ -11,7 +11,7 @@ from metl.config import job_dsn
 from metl.streams import broker
 from metl.streams.dead_letters.collect import Collector
 from metl.util import signals
-from metl.util.terminal import counted, print_json
+from metl.util.terminal import plural, print_json
 
 
 @click.command(short_help="From Kafka into the database, each once.")
@@ -35,7 +35,7 @@ def collect(
     metl dead-letters collect --watch
     """
     stop = threading.Event()
-    for number in signals.ENDING:
+    for number in signals.TERMINATION:
         signal.signal(number, lambda _number, _frame: stop.set())
     collector = Collector(
         job_dsn(),
@@ -51,4 +51,4 @@ def collect(
         print_json(collector.counts)
     else:
         came, new, sent = (collector.counts[name] for name in ("came", "new", "sent"))
-        click.echo(f"{counted(came, 'dead letter')} came from {dead_letters}, {new:,} new; {sent:,} sent again.")
+        click.echo(f"{plural(came, 'dead letter')} came from {dead_letters}, {new:,} new; {sent:,} sent again.")

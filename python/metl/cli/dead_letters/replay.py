@@ -14,8 +14,8 @@ from metl.streams import broker
 from metl.streams.dead_letters import select
 from metl.streams.dead_letters.replay import BATCH, Sender
 from metl.streams.operations import Operation, operation
-from metl.util.prompts import agree
-from metl.util.terminal import counted, print_json
+from metl.util.prompts import confirm
+from metl.util.terminal import plural, print_json
 
 DRY_RUN = "Nothing was changed: a dry run."
 
@@ -53,18 +53,18 @@ def replay(
     groups = preview(able, as_json)
     if not able:
         raise BadInput(
-            f"No dead letter can be sent: {left_out} of {len(letters)} already sent {counted(attempts, 'time')}, the "
+            f"No dead letter can be sent: {left_out} of {len(letters)} already sent {plural(attempts, 'time')}, the "
             "others given up or without a payload. --force sends those that have one."
         )
     if left_out:
-        click.echo(f"Left out: {left_out} already sent {counted(attempts, 'time')}. --force sends them too.", err=True)
+        click.echo(f"Left out: {left_out} already sent {plural(attempts, 'time')}. --force sends them too.", err=True)
     if dry_run:
         if as_json:
             print_json({"sent": 0, "left_out": left_out, "groups": groups, "dry_run": True})
         else:
             click.echo(DRY_RUN)
         return
-    agree(f"Send {counted(len(able), 'dead letter')} to {replays}?", yes)
+    confirm(f"Send {plural(len(able), 'dead letter')} to {replays}?", yes)
     sender = Sender(broker.settings(kafka_config), replays)
     about = {"letters": len(able), "to": replays, "force": force, "groups": groups}
     with operation(database_dsn(), "replay", why, about) as begun:
@@ -74,7 +74,7 @@ def replay(
     if as_json:
         print_json({"operation": begun.number, "sent": sent, "left_out": left_out, "groups": groups})
     else:
-        click.echo(f"Sent {counted(sent, 'dead letter')} to {replays}, as operation {begun.number}.")
+        click.echo(f"Sent {plural(sent, 'dead letter')} to {replays}, as operation {begun.number}.")
 
 
 def _send(sender: Sender, begun: Operation, numbers: list[int], is_named: bool, attempts: int | None) -> None:
@@ -114,13 +114,13 @@ def give_up(
         letters = select.require(connection, numbers, status=None if numbers else "dead", **wanted)
     groups = preview(letters, as_json)
     if not dry_run:
-        agree(f"Give {counted(len(letters), 'dead letter')} up{' and delete the payloads' if purge else ''}?", yes)
+        confirm(f"Give {plural(len(letters), 'dead letter')} up{' and delete the payloads' if purge else ''}?", yes)
     count = 0 if dry_run else _give_up([letter["letter"] for letter in letters], bool(numbers), why, purge)
     if as_json:
         answer: dict[str, Any] = {"given_up": count, "groups": groups}
         print_json(answer | {"dry_run": dry_run})
     else:
-        click.echo(DRY_RUN if dry_run else f"Gave {counted(count, 'dead letter')} up.")
+        click.echo(DRY_RUN if dry_run else f"Gave {plural(count, 'dead letter')} up.")
 
 
 def _give_up(numbers: list[int], is_named: bool, why: str, purge: bool) -> int:

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from metl.util.terminal import counted, print_table, printable, say
+from metl.util.terminal import plural, print_table, printable, say
 from metl.warehouse.compare.summary import DIFFERENT, EXTRA, IN_FLIGHT, MISSING, REJECTED, excerpts
 from metl.warehouse.compare.tables import Comparison
 
@@ -79,10 +79,10 @@ def show(report: Report) -> None:
     for done in report.comparisons:
         _explain(done)
     for topic, count in report.others.items():
-        say(f"The warehouse has {counted(count, 'row')} of {printable(topic)}, whose newest version feeds nothing.")
+        say(f"The warehouse has {plural(count, 'row')} of {printable(topic)}, whose newest version feeds nothing.")
     for job, running, lag in report.jobs:
         doing = "is" if running else "does not run; it was"
-        behind = f"{doing} {counted(lag, 'message')} behind" if lag else "does not run"
+        behind = f"{doing} {plural(lag, 'message')} behind" if lag else "does not run"
         say(f"Job {printable(job)} {behind}, so that differences may be in flight. See: metl jobs list")
     say(_verdict(report))
 
@@ -92,7 +92,7 @@ def _verdict(report: Report) -> str:
         return "Source and warehouse differ."
     if not any(done.is_sample for done in report.comparisons):
         return "Source and warehouse do not differ."
-    compared = counted(sum(done.rows for done in report.comparisons), "row")
+    compared = plural(sum(done.rows for done in report.comparisons), "row")
     return f"No difference in the sample of {compared}. Other rows were not compared."
 
 
@@ -125,12 +125,12 @@ def _show_rows(done: Comparison) -> None:
 def _explain(done: Comparison) -> None:
     schema = printable(done.feed.schema)
     for reason, count in done.summary.reasons.most_common():
-        say(f"{schema}: {counted(count, 'row')} rejected: {printable(reason)}")
+        say(f"{schema}: {plural(count, 'row')} rejected: {printable(reason)}")
     for name, count in done.not_fed.items():
         if count:
             say(
                 f"{schema}: version {done.feed.version} does not feed {printable(name)}; the warehouse has "
-                f"values of it in {counted(count, 'row')}."
+                f"values of it in {plural(count, 'row')}."
             )
     for name, why in done.not_compared.items():
         say(f"{schema}: {printable(name)} is not compared: {why}.")

@@ -10,7 +10,7 @@ from metl.cli.options import json_option
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.matrix import trees
-from metl.util.terminal import listed, print_json, print_table, printable, say
+from metl.util.terminal import join_names, print_json, print_table, printable, say
 
 COVERAGE = """
 select
@@ -51,7 +51,7 @@ def coverage(entity: str | None, as_json: bool) -> None:
         print_table(
             ["attribute", "type", "sources", "schemas"],
             [
-                (each["entity_attribute"], each["type"], _count(each["sources"]), listed(each["schemas"]))
+                (each["entity_attribute"], each["type"], _count(each["sources"]), join_names(each["schemas"]))
                 for each in attributes
             ],
         )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from metl.cdm.plan import Applied, Step
 from metl.cli.output import print_cells
-from metl.util.terminal import console, counted, printable, say
+from metl.util.terminal import console, plural, printable, say
 
 #: So many lost cells of an entity are shown on a terminal.
 SHOWN = 100
@@ -73,17 +73,17 @@ def _show_cells(step: Step) -> None:
     kept = [cell for cell in step.cells if cell.fate == "kept"]
     if kept:
         blocks = len({(cell.schema, cell.version) for cell in kept})
-        say(f"  {counted(len(kept), 'cell')} of {counted(blocks, 'schema version')} go on.")
+        say(f"  {plural(len(kept), 'cell')} of {plural(blocks, 'schema version')} go on.")
     if not step.lost:
         return
-    say(f"  {counted(len(step.lost), 'cell')} lost:", "red")
+    say(f"  {plural(len(step.lost), 'cell')} lost:", "red")
     print_cells({**vars(cell), "entity": step.entity} for cell in step.lost[:SHOWN])
     if len(step.lost) > SHOWN:
         say(f"  and {len(step.lost) - SHOWN:,} more, which --json lists.")
 
 
 def show_applied(steps: Sequence[Step], applied: Sequence[Applied]) -> None:
-    lost = {step.entity: counted(len(step.lost), "cell") for step in steps}
+    lost = {step.entity: plural(len(step.lost), "cell") for step in steps}
     for each in applied:
         if each.plan_id is not None:
             text = (

@@ -17,8 +17,8 @@ from metl.config import database_dsn
 from metl.db.connection import connect, snapshot, transaction
 from metl.errors import MetlError
 from metl.streams.operations import operation
-from metl.util.prompts import agree
-from metl.util.terminal import console, counted, print_json, table
+from metl.util.prompts import confirm
+from metl.util.terminal import console, plural, print_json, table
 from metl.warehouse.initial_load import Feed, FeedFilter, feeds, parse_table, table_of, topic_of
 from metl.warehouse.table_rows import copy_rows, count_rows, key_of, require_exact_casts, source_errors
 
@@ -69,7 +69,7 @@ def initial_load(
             else:
                 click.echo("Nothing was changed: a dry run.")
             return
-        agree(f"Put {counted(count, 'row')} of {schema} into the warehouse?", yes)
+        confirm(f"Put {plural(count, 'row')} of {schema} into the warehouse?", yes)
         with operation(database_dsn(), "initial_load", why, about) as begun:
             with (
                 transaction(database_dsn()) as connection,
@@ -85,7 +85,7 @@ def initial_load(
     if as_json:
         print_json({"operation": begun.number, **about, "merged": merged})
     else:
-        click.echo(f"Merged {counted(merged, 'row')} of {schema} into the warehouse, as operation {begun.number}.")
+        click.echo(f"Merged {plural(merged, 'row')} of {schema} into the warehouse, as operation {begun.number}.")
 
 
 def _feed(connection: psycopg.Connection, entity: str, schema: str, topic: str | None) -> tuple[Feed, str]:

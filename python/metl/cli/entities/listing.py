@@ -6,7 +6,7 @@ from metl.cli.options import json_option
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.matrix import trees
-from metl.util.terminal import listed, print_json, print_table, printable, say
+from metl.util.terminal import join_names, print_json, print_table, printable, say
 
 ENTITIES = """
 select
@@ -51,7 +51,7 @@ def list_(as_json: bool) -> None:
         print_table(
             ["entity", "version", "attributes", "fed by"],
             [
-                (each["entity"], each["entity_version"], each["attributes"], listed(each["schemas"]))
+                (each["entity"], each["entity_version"], each["attributes"], join_names(each["schemas"]))
                 for each in entities
             ],
         )

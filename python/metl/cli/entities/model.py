@@ -22,9 +22,9 @@ from metl.cli.output import EXIT_NO
 from metl.config import database_dsn, registry_url
 from metl.db.connection import snapshot, transaction
 from metl.errors import MetlError
-from metl.util.problems import Wrong
-from metl.util.prompts import agree
-from metl.util.terminal import counted, print_json, printable, say
+from metl.util.problems import InvalidFiles
+from metl.util.prompts import confirm
+from metl.util.terminal import plural, print_json, printable, say
 
 path_argument = click.argument("path", type=click.Path(path_type=Path), default="cdm")
 delete_option = click.option("--delete", is_flag=True, help="Also delete the entities that only the database has.")
@@ -94,7 +94,7 @@ def apply(
     if lost and not yes and not as_json and sys.stdin.isatty():
         show_plan(steps)
     if lost:
-        agree(f"{counted(lost, 'cell')} will be lost. Go on?", yes)
+        confirm(f"{plural(lost, 'cell')} will be lost. Go on?", yes)
     with transaction(database_dsn(), why) as connection:
         applied = _apply(connection, path, delete, steps)
     if not as_json:
@@ -157,11 +157,11 @@ def _all_problems(context: click.Context, as_json: bool) -> Iterator[None]:
     """For programs, what is wrong with files is an answer like any other."""
     try:
         yield
-    except Wrong as wrong:
+    except InvalidFiles as wrong:
         if not as_json:
             raise
         print_json(
-            {"problems": [{"file": each.file, "line": each.line, "problem": each.said} for each in wrong.problems]}
+            {"problems": [{"file": each.file, "line": each.line, "problem": each.message} for each in wrong.problems]}
         )
         context.exit(wrong.exit_code)
 

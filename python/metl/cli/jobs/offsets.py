@@ -25,7 +25,7 @@ from metl.streams.checkpoint import Checkpoint, Offsets
 from metl.streams.offsets import KafkaOffsets, parse_offsets, require_retained, resolve
 from metl.streams.operations import operation
 from metl.util.nearest import nearest
-from metl.util.prompts import agree
+from metl.util.prompts import confirm
 from metl.util.terminal import console, print_json, table
 from metl.util.timestamps import parse_timestamp
 
@@ -122,7 +122,7 @@ def reset(
             else:
                 click.echo(f"Nothing was changed: a dry run. {repeated:,} messages again, {skipped:,} skipped.")
             return
-        agree(f"Let job {job} read {repeated:,} messages again and skip {skipped:,}?", yes)
+        confirm(f"Let job {job} read {repeated:,} messages again and skip {skipped:,}?", yes)
         with operation(database_dsn(), "reset", why, about) as begun:
             begun.outcome["batch"] = checkpoint.write(_merged(before, target, kafka))
     if as_json:

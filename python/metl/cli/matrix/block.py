@@ -15,7 +15,7 @@ from metl.cli.output import FUTURE, block_title, counted_changes, fate_of, print
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot, transaction
 from metl.matrix.block import Block, read
-from metl.util.terminal import numbers, print_json, printable, say
+from metl.util.terminal import format_ranges, print_json, printable, say
 
 RUN = """
 with stored as (
@@ -106,7 +106,7 @@ def show(schema: str, version: int, entity: str, entity_version: int | None, as_
     for words, names in _unmapped(current).items():
         if names:
             say(f"{UNMAPPED[words]}: {', '.join(map(printable, names))}")
-    say(f"The same for versions {numbers(run)}. " * (len(run) > 1) + f"Policy: {policy}.")
+    say(f"The same for versions {format_ranges(run)}. " * (len(run) > 1) + f"Policy: {policy}.")
 
 
 def _unmapped(current: Block) -> dict[str, list[str]]:
@@ -246,7 +246,7 @@ def _change(
             for each in left_out:
                 word = "version" if len(each["versions"]) == 1 else "versions"
                 command = printable(each["command"])
-                say(f"Not so in {word} {numbers(each['versions'])}. To map it there as well: {command}")
+                say(f"Not so in {word} {format_ranges(each['versions'])}. To map it there as well: {command}")
 
 
 def _left_out(connection: psycopg.Connection, changed: Block, pairs: dict[str, str]) -> list[dict[str, Any]]:

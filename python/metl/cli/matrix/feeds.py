@@ -9,7 +9,7 @@ from metl.cli.options import Version, json_option
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.matrix import trees
-from metl.util.terminal import numbers, print_json, print_table, printable, say
+from metl.util.terminal import format_ranges, print_json, print_table, printable, say
 
 FEEDS = """
 select
@@ -99,5 +99,5 @@ def _print_folded(columns: tuple[str, ...], cells: list[dict[str, Any]]) -> None
     place = columns.index("versions")
     print_table(
         [column.replace("_", " ") for column in columns],
-        [(*row[:place], numbers(filter(None, shared)) or None, *row[place:]) for row, shared in versions.items()],
+        [(*row[:place], format_ranges(filter(None, shared)) or None, *row[place:]) for row, shared in versions.items()],
     )

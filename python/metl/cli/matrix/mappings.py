@@ -20,8 +20,8 @@ from metl.errors import BadInput
 from metl.matrix.csv_mappings.apply import Applied, apply, plan
 from metl.matrix.csv_mappings.export import export as export_csv
 from metl.matrix.csv_mappings.parse import Lines, parse
-from metl.util.problems import Wrong
-from metl.util.terminal import counted, print_json, printable, say
+from metl.util.problems import InvalidFiles
+from metl.util.terminal import plural, print_json, printable, say
 
 #: So many cells are shown on a terminal.
 SHOWN = 100
@@ -65,10 +65,10 @@ def import_(
             _show_planned(_planned(file, replace), as_json)
         else:
             _show_stored(_stored(file, replace, why), as_json)
-    except Wrong as wrong:
+    except InvalidFiles as wrong:
         if not as_json:
             raise
-        print_json({"problems": [{"line": each.line, "problem": each.said} for each in wrong.problems]})
+        print_json({"problems": [{"line": each.line, "problem": each.message} for each in wrong.problems]})
         context.exit(wrong.exit_code)
 
 
@@ -158,7 +158,7 @@ def _show_planned(cells: list[dict[str, Any]], as_json: bool) -> None:
 
 
 def _summary(blocks: int, gained: int, lost: int) -> str:
-    return f"{counted(blocks, 'block')}: {counted(gained, 'cell')} gained, {lost:,} lost"
+    return f"{plural(blocks, 'block')}: {plural(gained, 'cell')} gained, {lost:,} lost"
 
 
 @contextlib.contextmanager

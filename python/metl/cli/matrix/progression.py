@@ -9,7 +9,7 @@ from metl.cli.output import MARKS, arrow
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.matrix import trees
-from metl.util.terminal import numbers, print_json, printable, say
+from metl.util.terminal import format_ranges, print_json, printable, say
 
 PROGRESSION = """
 select version, entity, entity_version, attribute, entity_attribute, change
@@ -51,4 +51,4 @@ def progression(schema: str, entity: str | None, as_json: bool) -> None:
     same = sorted(set(live) - {cell["version"] for cell in changes})
     if same:
         word = "Version" if len(same) == 1 else "Versions"
-        say(f"{word} {numbers(same)} changed nothing.")
+        say(f"{word} {format_ranges(same)} changed nothing.")

@@ -9,7 +9,7 @@ from metl.cli.options import json_option
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.matrix import trees
-from metl.util.terminal import counted, fit, listed, numbers, print_json, print_table, say
+from metl.util.terminal import count_fitting, format_ranges, join_names, plural, print_json, print_table, say
 
 SCHEMAS = """
 with live as (
@@ -72,15 +72,15 @@ def schemas(name: str | None, as_json: bool) -> None:
             [
                 (
                     each["schema"],
-                    numbers(each["versions"]),
+                    format_ranges(each["versions"]),
                     each["attributes"],
                     each["mapped"],
-                    listed(each["entities"]),
+                    join_names(each["entities"]),
                 )
                 for each in live
             ],
         )
-        say(f"{counted(len(live), 'schema')}. Attributes and mappings are those of the newest version.")
+        say(f"{plural(len(live), 'schema')}. Attributes and mappings are those of the newest version.")
     return None
 
 
@@ -118,7 +118,7 @@ def _show_schema(schema: str, as_json: bool) -> None:
     )
     gone = [each["version"] for each in versions if each["deleted"] is not None]
     if gone:
-        say(f"Deleted: {numbers(gone)}.")
+        say(f"Deleted: {format_ranges(gone)}.")
 
 
 def _print_attributes(versions: dict[int, list[dict[str, Any]]]) -> None:
@@ -136,10 +136,10 @@ def _print_attributes(versions: dict[int, list[dict[str, Any]]]) -> None:
             columns[-1][0].append(version)
         else:
             columns.append(([version], cells))
-    rest = [[numbers(shared), *(cells.get(key, "·") for key in names)] for shared, cells in columns]
+    rest = [[format_ranges(shared), *(cells.get(key, "·") for key in names)] for shared, cells in columns]
     first = ["attribute", *names.values()]
     while rest:
-        fitting = fit(first, rest)
+        fitting = count_fitting(first, rest)
         print_table(*_turned([first, *rest[:fitting]]))
         rest = rest[fitting:]
 

@@ -9,7 +9,7 @@ from metl.cli.options import json_option, limit_option
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
 from metl.errors import BadInput
-from metl.util.terminal import listed, numbers, print_json, print_table, printable, say
+from metl.util.terminal import format_ranges, join_names, print_json, print_table, printable, say
 
 SEARCH = "select found, schema, versions, attribute, entity, entity_version, entity_attribute from metl.search(%s)"
 KINDS = ("schema", "attribute", "entity", "entity_attribute")
@@ -67,7 +67,7 @@ def _print_matches(text: str, matches: list[dict[str, Any]], limit: int) -> None
     print_table(
         ["found", "name", "versions", "maps to, or is fed by"],
         [
-            (each.kind.replace("_", " "), each.whole, numbers(versions[each]), listed(list(others[each])))
+            (each.kind.replace("_", " "), each.whole, format_ranges(versions[each]), join_names(list(others[each])))
             for each in things[:limit]
         ],
     )

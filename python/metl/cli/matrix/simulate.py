@@ -13,7 +13,7 @@ from metl.db.connection import rows, snapshot
 from metl.errors import BadInput
 from metl.matrix import trees
 from metl.matrix.draft import read
-from metl.util.terminal import counted, print_json, printable, say
+from metl.util.terminal import plural, print_json, printable, say
 
 NEXT = "select 1 + max(version) from metl.schema_versions where schema = %s"
 SIMULATE = "select * from metl.simulate(%s, %s) order by entity, entity_attribute"
@@ -63,7 +63,7 @@ def simulate(context: click.Context, file: BinaryIO, schema: str | None, as_json
         say(f"Safe: version {version} of {printable(name)} would lose no mapping.")
     else:
         entities = ", ".join(map(printable, hurt))
-        say(f"Version {version} of {printable(name)} would lose {counted(len(lost), 'cell')} of {entities}:")
+        say(f"Version {version} of {printable(name)} would lose {plural(len(lost), 'cell')} of {entities}:")
         print_cells(lost)
         if renames:
             say(f"It looks like {looks_like(renames)}.")

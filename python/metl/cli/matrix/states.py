@@ -8,7 +8,7 @@ from metl.cli.options import State, json_option, limit_option, state_number
 from metl.cli.output import block_name, counted_changes, print_cells
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot
-from metl.util.terminal import counted, moment, print_json, print_table, say
+from metl.util.terminal import format_time, plural, print_json, print_table, say
 
 STATES = "select state, cause, who, at, summary, why from metl.states order by state desc limit %s"
 DIFF = """
@@ -46,7 +46,7 @@ def states(limit: int, as_json: bool) -> None:
                     _subject(state["summary"]),
                     _cells(state["summary"]),
                     state["who"],
-                    moment(state["at"]),
+                    format_time(state["at"]),
                     *([state["why"]] if has_reasons else []),
                 )
                 for state in newest
@@ -62,7 +62,7 @@ def _change(cause: str) -> str:
 
 def _subject(summary: dict[str, Any]) -> str | None:
     if "blocks" in summary:
-        return counted(summary["blocks"], "block")
+        return plural(summary["blocks"], "block")
     return f"topic {summary['pattern']}" if "pattern" in summary else block_name(summary)
 
 

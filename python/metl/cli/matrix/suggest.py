@@ -10,7 +10,7 @@ from metl.config import database_dsn
 from metl.db.connection import snapshot
 from metl.matrix import trees, unmapped
 from metl.matrix.suggest import Attribute, Ranking, Suggestion, one_to_one
-from metl.util.terminal import counted, print_json, print_table, printable, say
+from metl.util.terminal import plural, print_json, print_table, printable, say
 
 #: So many attributes are shown where no schema is named.
 SHOWN = 20
@@ -97,16 +97,16 @@ def _show(suggested: Suggested, some: bool) -> None:
             words = [f"{to}={of}" for to, of in pairs.items()]
             click.echo("  " + shlex.join(["metl", "matrix", "block", "add", schema, str(version), entity, *words]))
     if len(shown) < len(alike):
-        say(f"{counted(len(alike) - len(shown), 'more attribute')} might belong somewhere: --all, or name a schema.")
+        say(f"{plural(len(alike) - len(shown), 'more attribute')} might belong somewhere: --all, or name a schema.")
     unlike = len(suggested) - len(alike)
     if unlike:
-        say(f"Nothing is like {counted(unlike, 'attribute')}: see what is less so with --least 0.3")
+        say(f"Nothing is like {plural(unlike, 'attribute')}: see what is less so with --least 0.3")
 
 
 def _note(attribute: Attribute, suggestion: Suggestion) -> str | None:
     notes = []
     if suggestion.elsewhere:
-        notes.append(f"mapped so by {counted(suggestion.elsewhere, 'schema')}")
+        notes.append(f"mapped so by {plural(suggestion.elsewhere, 'schema')}")
     if attribute.type != suggestion.target.type:
         notes.append(f"{attribute.type} to {suggestion.target.type}")
     return ", ".join(notes) or None

@@ -12,7 +12,7 @@ from metl.cli.output import looks_like, print_cells
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot, transaction
 from metl.errors import BadInput
-from metl.util.terminal import counted, moment, print_json, printable, say
+from metl.util.terminal import format_time, plural, print_json, printable, say
 
 PLANS = """
 select
@@ -83,7 +83,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
     }
     renames = plan["renames"] or {}
     lost = [cell for cell in plan["lost"] if cell["attribute"] not in renames]
-    say(f"Plan {plan['plan_id']}: {what} {words[plan['decision']]} {counted(len(lost), 'cell')}.")
+    say(f"Plan {plan['plan_id']}: {what} {words[plan['decision']]} {plural(len(lost), 'cell')}.")
     print_cells(lost, fate="lost")
     if plan["decision"] == "waiting" and plan["likely_renames"]:
         pairs = [f"{each['attribute']}={each['renamed_to']}" for each in plan["likely_renames"]]
@@ -97,11 +97,11 @@ def _print_plan(plan: dict[str, Any]) -> None:
         say(f"Its dead letters: {plan['letters']:,}. {_way_back(plan['name'])}")
     elif plan["letters"]:
         say(f"Dead letters that wait for it: {plan['letters']:,}. They are sent again once it is confirmed.")
-    say(f"It came from {printable(plan['created_by'])}, {moment(plan['created_at'])}.")
+    say(f"It came from {printable(plan['created_by'])}, {format_time(plan['created_at'])}.")
     if plan["decision"] != "waiting":
         renamed = ", ".join(f"{printable(old)} → {printable(new)}" for old, new in renames.items())
         how = f" with {renamed} as renamed" if renamed else ""
-        say(f"It was {plan['decision']} by {printable(plan['decided_by'])}, {moment(plan['decided_at'])}{how}.")
+        say(f"It was {plan['decision']} by {printable(plan['decided_by'])}, {format_time(plan['decided_at'])}{how}.")
 
 
 @click.command()

@@ -10,7 +10,7 @@ from metl.cli.output import arrows, block_name, looks_like
 from metl.config import database_dsn
 from metl.db.connection import rows, snapshot, transaction
 from metl.errors import BadInput
-from metl.util.terminal import counted, moment, print_json, print_table, printable, say
+from metl.util.terminal import format_time, plural, print_json, print_table, printable, say
 
 NOTICES = """
 select state, kind, schema, version, entity, entity_version, lost, created_at, confirmed_at, likely_renames
@@ -59,7 +59,7 @@ def notices(every: bool, as_json: bool) -> None:
                     each["kind"],
                     block_name(each),
                     arrows(each["lost"]) or None,
-                    moment(each["confirmed_at" if every else "created_at"]),
+                    format_time(each["confirmed_at" if every else "created_at"]),
                 )
                 for each in listed
             ],
@@ -121,6 +121,6 @@ def acknowledge(state: tuple[int, ...], every: bool, dry_run: bool, as_json: boo
     if as_json:
         print_json({"acknowledged": acknowledged, "states": wanted})
     else:
-        say(f"Acknowledged {counted(acknowledged, 'notice')}." + " Nothing was changed: a dry run." * dry_run)
+        say(f"Acknowledged {plural(acknowledged, 'notice')}." + " Nothing was changed: a dry run." * dry_run)
         if every and waiting:
             say("Those of plans that wait go with their plan: metl plans list")

@@ -7,8 +7,8 @@ from metl.cli.options import dry_run_option, json_option, yes_option
 from metl.config import database_dsn
 from metl.db.connection import autocommit, rows, snapshot, transaction
 from metl.matrix import trees
-from metl.util.prompts import agree
-from metl.util.terminal import moment, print_json, print_table, printable, say
+from metl.util.prompts import confirm
+from metl.util.terminal import format_time, print_json, print_table, printable, say
 
 POLICIES = "select schema, entity, policy, set_by, set_at from metl.policies order by schema, entity"
 MEANING = {
@@ -60,7 +60,7 @@ def list_(as_json: bool) -> None:
                     "every entity" if each["entity"] is None else each["entity"],
                     each["policy"],
                     each["set_by"],
-                    moment(each["set_at"]),
+                    format_time(each["set_at"]),
                 )
                 for each in policies
             ],
@@ -136,7 +136,7 @@ def columns(as_json: bool) -> None:
         print_table(
             ["entity", "attribute", "policy", "by", "at"],
             [
-                (each["entity"], each["entity_attribute"], each["policy"], each["set_by"], moment(each["set_at"]))
+                (each["entity"], each["entity_attribute"], each["policy"], each["set_by"], format_time(each["set_at"]))
                 for each in policies
             ],
         )
@@ -164,7 +164,7 @@ def set_column(entity: str, attribute: str, policy: str, dry_run: bool, yes: boo
     with autocommit(database_dsn()) as connection:
         trees.require_entity(connection, entity)
         if policy == "clear" and not dry_run:
-            agree(f"Clear the values of {entity}.{attribute} that nothing feeds any more?", yes)
+            confirm(f"Clear the values of {entity}.{attribute} that nothing feeds any more?", yes)
         with connection.transaction(force_rollback=dry_run):
             connection.execute("select metl.set_column_policy(%s, %s, %s)", [entity, attribute, policy])
         # Each call is a transaction of its own, so that merges go on between them.

@@ -9,7 +9,7 @@ import click
 from metl.capture import plugin
 from metl.errors import BadInput
 from metl.jvm import jars, java
-from metl.util.aio import together
+from metl.util.aio import run_all
 
 
 @click.command(short_help="Download jars.")
@@ -44,4 +44,4 @@ async def _fetch_all(names: tuple[str, ...]) -> list[Path]:
     async def fetch_one(name: str) -> Path:
         return await jars.fetch(name, lambda text: click.echo(f"{name:<9} {text}"))
 
-    return await together(*(fetch_one(name) for name in names))
+    return await run_all(*(fetch_one(name) for name in names))

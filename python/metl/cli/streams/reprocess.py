@@ -26,8 +26,8 @@ from metl.streams import broker
 from metl.streams.offsets import KafkaOffsets
 from metl.streams.operations import operation
 from metl.streams.outdated import OutdatedRange, clip_to_retained, count_unmapped, distinct_states, find_outdated
-from metl.util.prompts import agree
-from metl.util.terminal import console, counted, print_json, table
+from metl.util.prompts import confirm
+from metl.util.terminal import console, plural, print_json, table
 
 
 @click.command(short_help="Map again what outdated cells mapped.")
@@ -93,17 +93,17 @@ def reprocess(
             if as_json:
                 print_json({**plan, "dry_run": True})
             else:
-                click.echo(f"Nothing was changed: a dry run. {counted(count, 'message')} would be mapped again.")
+                click.echo(f"Nothing was changed: a dry run. {plural(count, 'message')} would be mapped again.")
             return
-        agree(f"Map {counted(count, 'message')} again?", yes)
+        confirm(f"Map {plural(count, 'message')} again?", yes)
         with operation(database_dsn(), "reprocess", why, {"since_state": since, **plan}) as begun:
             done = work.run(stack, ranges, states)
             begun.outcome.update(done)
     if as_json:
         print_json({"operation": begun.number, **plan, "mapped": done["messages"], "retracted": done["retracted"]})
     else:
-        undone = f", took {counted(done['retracted'], 'record')} back" if done["retracted"] else ""
-        click.echo(f"Mapped {counted(done['messages'], 'message')} again{undone}, as operation {begun.number}.")
+        undone = f", took {plural(done['retracted'], 'record')} back" if done["retracted"] else ""
+        click.echo(f"Mapped {plural(done['messages'], 'message')} again{undone}, as operation {begun.number}.")
 
 
 class _Work:

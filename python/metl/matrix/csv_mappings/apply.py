@@ -13,7 +13,7 @@ from psycopg.rows import dict_row
 from metl.matrix.csv_mappings.format import COLUMNS
 from metl.matrix.csv_mappings.parse import Lines
 from metl.util.nearest import nearest
-from metl.util.problems import SHOWN, Problem, Wrong
+from metl.util.problems import SHOWN, InvalidFiles, Problem
 
 LINES = sql.SQL("""
 array(
@@ -86,14 +86,14 @@ def apply(connection: psycopg.Connection, lines: Lines, replace: bool) -> Applie
 def _all_or_nothing(connection: psycopg.Connection, lines: Lines) -> Iterator[list[str]]:
     """Yields the parameters of LINES. If the statement rejects a line, raises every problem of the file at once."""
     if lines.problems:
-        raise Wrong(_problems(connection, lines), CONSEQUENCE)
+        raise InvalidFiles(_problems(connection, lines), CONSEQUENCE)
     try:
         with connection.transaction():
             yield _parameters(lines)
     except psycopg.errors.InvalidParameterValue:
         # The error names only the first problem.
         if problems := _problems(connection, lines):
-            raise Wrong(problems, CONSEQUENCE) from None
+            raise InvalidFiles(problems, CONSEQUENCE) from None
         raise
 
 
