@@ -99,7 +99,7 @@ def test_a_rename_is_confirmed_in_one_state_and_what_follows_is_matched_through_
     assert rows(connection, take, third, RENAMED, Jsonb({"global_id": 3})) == []
     letter = {
         "partition": 0, "offset": 7, "at": "2026-01-01T00:00:00Z", "key": None, "value": b64encode(b"{}").decode(),
-        "said": {"__metl.reason": "unknown_version", "__metl.ref": "global_id 2", "__metl.schema": "shop",
+        "error_headers": {"__metl.reason": "unknown_version", "__metl.ref": "global_id 2", "__metl.schema": "shop",
                  "__metl.state": str(before), "__connect.errors.topic": "shop"},
     }  # fmt: skip
     connection.execute("select metl.collect_letters('metl.dead', %s, '{}')", [Jsonb([letter])])

@@ -97,7 +97,15 @@ JOB: list[tuple[Any, ...]] = [
     ("stop_job", "map"),
 ]
 #: What jobs call to collect dead letters and stewards to send them again; operations are begun by both.
-LETTER = {"partition": 0, "offset": 0, "at": "2026-01-01", "key": None, "value": "YQ==", "headers": [], "said": {}}
+LETTER = {
+    "partition": 0,
+    "offset": 0,
+    "at": "2026-01-01",
+    "key": None,
+    "value": "YQ==",
+    "headers": [],
+    "error_headers": {},
+}
 COLLECTING: list[tuple[Any, ...]] = [
     ("collect_letters", "dead", [LETTER], {"0": 1}),
     ("send_due_letters", "orders", 1, None),

@@ -112,7 +112,7 @@ def test_what_waits_behind_a_plan_is_told_with_its_dead_letters(waiting: int, ma
     [(refs,)] = matrix.rows("select refs from metl.plans")
     letters = [
         {"partition": 0, "offset": offset, "at": "2026-01-01T00:00:00Z", "key": None, "value": "e30=",
-         "said": {"__metl.reason": "unknown_version", "__metl.ref": f"global_id {ref}",
+         "error_headers": {"__metl.reason": "unknown_version", "__metl.ref": f"global_id {ref}",
                   "__metl.schema": "shop.customer", "__metl.state": "3", "__connect.errors.topic": "shop.customer"}}
         for offset, ref in enumerate([refs["global_id"], third, third, 999_999])
     ]  # fmt: skip
