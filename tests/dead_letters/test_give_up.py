@@ -52,7 +52,7 @@ def test_filters_select_only_pending_letters(letters: str) -> None:
     with psycopg.connect(letters) as connection:
         assert connection.execute("select operation from metl.dead_letters where letter = 2").fetchone() == (1,)
     nothing = give_up("--topics", "shop")
-    assert nothing.exit_code == 2 and "None of these 3 letters waits" in str(nothing.stderr)
+    assert nothing.exit_code == 2 and "None of these 3 dead letters waits" in str(nothing.stderr)
 
 
 def test_a_number_selects_a_letter_of_any_status(letters: str) -> None:

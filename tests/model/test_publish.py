@@ -63,7 +63,11 @@ def test_versions_are_published_when_they_are_applied(published: Model, registry
         "mail": {"type": "string", "description": "The mail", "x-metl-type": "string", "x-metl-optional": False}
     }
     assert "nothing new" in published.said("entities", "apply", published.file(yaml_of(entity, "mail", "phone")))
-    assert json.loads(published.said("entities", "publish", "--json")) == {"published": [], "different": []}
+    assert json.loads(published.said("entities", "publish", "--json")) == {
+        "dry_run": False,
+        "published": [],
+        "different": [],
+    }
 
 
 def test_a_reader_may_publish(published: Model, registry: str, entity: str) -> None:

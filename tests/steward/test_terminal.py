@@ -114,7 +114,7 @@ def test_tables_are_folded_between_words(reader: str, monkeypatch: pytest.Monkey
 
 
 def test_a_wide_block_leaves_out_what_maps_nothing(wide: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = f"block show {WIDE} 1 wide"
+    words = f"matrix block show {WIDE} 1 wide"
     assert sum("│" in line for line in shown(words, wide)) == 39
     monkeypatch.setattr(console, "width", 80)
     narrow = shown(words, wide)
