@@ -15,7 +15,7 @@ from metl.errors import BadInput
 from metl.home import SPARE_PORTS, Home, is_port
 from metl.util.urls import is_http, without_password
 
-#: The roles and the database of the local stack; sql/cluster.sql makes them.
+#: The roles and the database of the local stack; sql/roles.sql makes them.
 OWNER = "metl_owner"
 MAPPER = "metl_mapper"
 DATABASE_NAME = "metl"
@@ -128,7 +128,7 @@ VARIABLES = (
     Variable("METL_PORTS", "Range from which free ports are chosen, such as 21000-21999.", "20000-29999"),
     Variable(SPARK_LOG, "Log level of Spark, such as WARN.", "OFF"),
 )
-#: For docker-compose.yml and sql/cluster.sql.
+#: For docker-compose.yml and sql/roles.sql.
 DEPLOYMENT_VARIABLES = (
     Variable("METL_PASSWORD", "The password that metl_owner is to have."),
     Variable("METL_MAPPER_PASSWORD", "The password that metl_mapper is to have.", "none: it cannot log in"),

@@ -60,6 +60,6 @@ begin
 end $$;
 comment on function metl.collect_letters(text, jsonb, jsonb) is
 'Stores dead letters of a topic and the offsets up to which it is read, in one transaction: letters as an array of '
-'{partition, offset, at, key, value, headers, said}, payloads in base64, said being the headers that METL and '
-'Connect wrote; positions as {"partition": next offset}. A message that fails again is the same dead letter, with '
-'its newest reason. Returns how many were collected and how many were new.';
+'{partition, offset, at, key, value, headers, error_headers}, payloads in base64, error_headers being those that '
+'METL and Connect wrote; positions as {"partition": next offset}. A message that fails again is the same dead letter, '
+'with its newest reason. Returns how many were collected and how many were new.';

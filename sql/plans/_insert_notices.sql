@@ -11,8 +11,8 @@ begin
             state, kind, schema, version, entity, entity_version, lost, likely_renames, confirmed_at, confirmed_by
         )
         select
-            _insert_notices.state, told.kind, told.schema, told.version, told.entity, told.entity_version, told.lost,
-            metl._filter_renames(told.lost, _insert_notices.likely_renames),
+            _insert_notices.state, lost_block.kind, lost_block.schema, lost_block.version, lost_block.entity, lost_block.entity_version, lost_block.lost,
+            metl._filter_renames(lost_block.lost, _insert_notices.likely_renames),
             case when is_known then clock_timestamp() end, case when is_known then session_user end
         from (
             select case when block.is_empty then 'vanished' else 'shrunk' end as kind, block.*
@@ -22,8 +22,8 @@ begin
             from unnest(array['type_changed', 'frozen', 'came_back']) as reason (reason)
             cross join lateral metl._lost_by_block(plan, array[reason.reason]) as block
             where reason.reason in (select cell.reason from unnest(plan) as cell)
-        ) as told
-        order by told.schema, told.version, told.entity;
+        ) as lost_block
+        order by lost_block.schema, lost_block.version, lost_block.entity;
     elsif (select bool_and(cell.fate = 'kept') from unnest(plan) as cell) then
         -- One for the whole update, confirmed already: there is nothing to decide.
         insert into metl.notice (state, kind, schema, version, entity, entity_version, lost, confirmed_at)

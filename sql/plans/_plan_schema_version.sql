@@ -39,39 +39,20 @@ begin
         left join matched as kept on previous.attribute_id = kept.id and kept.goes_on
         left join matched as retyped on old.name = retyped.previous_name and retyped.type_changed
     ),
-    -- A name that was mapped once, was dropped and comes back is suggested, not mapped.
-    suggested as (
-        select distinct on (block.entity_id, cell.entity_attribute_id)
-            block.entity_id, block.entity_version, null::bigint as attribute_id, cell.entity_attribute_id,
-            matched.name as attribute, 'suggested' as fate, 'came_back' as reason
-        from matched
-        inner join metl.attribute_version as former
-            on former.schema_id = _schema_id and matched.name = former.name and former.version < _before
-        inner join metl.schema_version as former_version
-            on former.schema_id = former_version.schema_id
-            and former.version = former_version.version
-            and former_version.deleted is null
-        inner join metl.cell on former.attribute_id = cell.attribute_id
-        inner join metl.block on cell.block_id = block.block_id and block.until is null
-        where
-            matched.id is null
-            and matched.previous_name is null
-            and block.version = (
-                select max(b.version) from metl.block as b
-                where
-                    b.schema_id = _schema_id and b.entity_id = block.entity_id
-                    and b.version <= former.version and b.until is null
-            )
-            and not exists (
-                select from fated
-                where fated.entity_attribute_id = cell.entity_attribute_id and fated.fate = 'kept'
-            )
-        order by block.entity_id, cell.entity_attribute_id, former.version desc
-    ),
     everything as (
         select * from fated
         union all
-        select * from suggested
+        select
+            suggested.entity_id, suggested.entity_version, null::bigint, suggested.entity_attribute_id,
+            suggested.attribute, 'suggested', 'came_back'
+        from metl._suggest_returned_attributes(
+            _schema_id, _before,
+            array(select matched.name from matched where matched.id is null and matched.previous_name is null)
+        ) as suggested
+        where not exists (
+            select from fated
+            where fated.entity_attribute_id = suggested.entity_attribute_id and fated.fate = 'kept'
+        )
     )
     select
         _schema_id, _plan_schema_version.version, everything.entity_id, everything.entity_version,

@@ -2,6 +2,7 @@
 
 -- Internals
 \ir _effective_policy.sql
+\ir _suggest_returned_attributes.sql
 \ir _plan_schema_version.sql
 \ir _plan_entity_version.sql
 \ir _plan_schema_version_end.sql

@@ -40,7 +40,7 @@ begin
     perform metl._update_registry_notice(_found);
     update metl.registry_version as known set outcome = 'ended' where known.entry = _found.entry;
     if _is_live or _found.plan_id is not null then
-        return query select told.* from metl._make_registry_event('deleted', _found, _state) as told;
+        return query select event.* from metl._make_registry_event('deleted', _found, _state) as event;
     end if;
 end $$;
 comment on function metl.end_registry_version(bigint) is

@@ -65,9 +65,9 @@ begin
     set version = _found.version, outcome = _found.outcome, plan_id = _found.plan_id, problem = _found.problem
     where known.entry = _found.entry;
     perform metl._update_registry_notice(_found);
-    return query select told.* from metl._make_registry_event(
+    return query select event.* from metl._make_registry_event(
         case _found.outcome when 'taken' then _event when 'conflict' then 'conflict' else 'unreadable' end, _found, _state
-    ) as told;
+    ) as event;
 end $$;
 comment on function metl.take_registry_version(bigint, jsonb, jsonb, text, boolean) is
 'Makes an entry of metl.registry_work a version of its schema, with these attributes and refs; or, given a problem '

@@ -22,7 +22,7 @@ def in_pauses(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             (pending.pop(0) if len(pending) > 1 else pending[0])()
             time.sleep(seconds)
 
-        monkeypatch.setattr("metl.warehouse.compare.recheck.sleep", pause)
+        monkeypatch.setattr("metl.warehouse.compare.differences.sleep", pause)
 
     return run_in_pauses
 

@@ -24,7 +24,7 @@ from metl.db.install import install
 from metl.demo import programs
 from metl.home import Home
 from metl.stack import parts, supervisor
-from tests.convergence.going_on import GoingOn
+from tests.convergence.programs_under_faults import Programs
 from tests.convergence.services import ATTRIBUTES, Service, attribute_of
 
 SECONDS = float(os.environ.get("METL_SOAK", "45"))
@@ -117,11 +117,11 @@ def world(tmp_path: Path) -> Iterator[World]:
             supervisor.down(home, every, lambda _part, _text: None)
 
 
-def until(what: str, happened: Any, going_on: GoingOn, patience: float = TIMEOUT) -> None:
+def until(what: str, happened: Any, programs: Programs, patience: float = TIMEOUT) -> None:
     end = time.monotonic() + patience
     while not happened():
-        going_on.require()
-        going_on.mend_connectors()
+        programs.require()
+        programs.mend_connectors()
         if time.monotonic() > end:
             raise TimeoutError(f"not in {patience:.0f} s: {what}")
         time.sleep(0.5)
@@ -130,10 +130,10 @@ def until(what: str, happened: Any, going_on: GoingOn, patience: float = TIMEOUT
 def test_the_warehouse_ends_up_as_the_sources_are(world: World) -> None:
     say(f"seed {SEED}")
     world.set_up()
-    going_on = GoingOn(world.home, say)
-    with going_on.commands():
-        live_through(world, going_on)
-        come_to_rest(world, going_on)
+    programs = Programs(world.home, say)
+    with programs.commands():
+        disturb_and_change(world, programs)
+        await_convergence(world, programs)
         differences = world.differences()
         assert not differences, f"of seed {SEED}: {json.dumps(differences)}"
     # The first time, what was mapped again may find its place among what is newer.
@@ -151,14 +151,14 @@ def test_the_warehouse_ends_up_as_the_sources_are(world: World) -> None:
     done = sum((service.done for service in world.services), start=Counter[str]())
     versions = world.ask("select count(*) from metl.schema_versions")[0]["count"]
     letters = world.ask("select count(*) from metl.dead_letters")[0]["count"]
-    say(f"{dict(done)}, {versions} versions, {letters} dead letters, {going_on.killed} killed or stopped")
+    say(f"{dict(done)}, {versions} versions, {letters} dead letters, {programs.killed} killed or stopped")
     say(f"{len(before):,} cells of the warehouse are what they should be, also after a replay of everything")
 
 
-def live_through(world: World, going_on: GoingOn) -> None:
+def disturb_and_change(world: World, programs: Programs) -> None:
     """Changes all the time, a steward who comes by, and something that breaks now and then."""
     known = "select from metl.schema_versions where schema = any(%s)"
-    until("versions of all tables", lambda: len(world.ask(known, list(ENTITIES))) >= len(ENTITIES), going_on)
+    until("versions of all tables", lambda: len(world.ask(known, list(ENTITIES))) >= len(ENTITIES), programs)
     world.map_everything()
     end = time.monotonic() + SECONDS
     next_break = time.monotonic() + SECONDS / 6
@@ -172,15 +172,15 @@ def live_through(world: World, going_on: GoingOn) -> None:
         if world.chance.random() < 0.01:
             world.map_everything()
         if world.chance.random() < 0.05:
-            going_on.mend_connectors()
+            programs.mend_connectors()
         if time.monotonic() > next_break:
-            going_on.disturb(world.chance)
+            programs.disturb(world.chance)
             next_break += SECONDS / 4 if SECONDS < 300 else 20
-        going_on.require()
+        programs.require()
         time.sleep(PAUSE)
 
 
-def come_to_rest(world: World, going_on: GoingOn) -> None:
+def await_convergence(world: World, programs: Programs) -> None:
     """The last row of each table has come through, every letter was sent again, and the steward has mapped all."""
     last = 10_000_000
     for service in world.services:
@@ -194,13 +194,13 @@ def come_to_rest(world: World, going_on: GoingOn) -> None:
         except psycopg.errors.UndefinedTable:
             return False
 
-    until("the last row of each table", has_all, going_on)
+    until("the last row of each table", has_all, programs)
     world.map_everything()
-    until("dead letters that are mapped", lambda: not world.ask("select from metl.due_letters"), going_on)
+    until("dead letters that are mapped", lambda: not world.ask("select from metl.due_letters"), programs)
     state = world.ask("select metl.current_state() as state")[0]["state"]
     read = "select from metl.jobs where job = 'map' and state >= %s and lag = 0"
-    until("mapper at the newest state", lambda: world.ask(read, state), going_on)
+    until("mapper at the newest state", lambda: world.ask(read, state), programs)
     world.metl("streams", "reprocess", "--since-state", "0", "--why", "cells that were mapped late", "--yes")
     # What is left after that is for the test to tell.
     with contextlib.suppress(TimeoutError):
-        until("the same rows as at the sources", lambda: not world.differences(), going_on, patience=60)
+        until("the same rows as at the sources", lambda: not world.differences(), programs, patience=60)

@@ -53,7 +53,7 @@ class Match:
     """How a new version goes on from the versions beside it."""
 
     attributes: Version
-    going_on: dict[str, str]  # names below and what they are called now
+    continued: dict[str, str]  # names below and what they are called now
     retyped: frozenset[str]  # names below that go on under another type
     unheard_of: frozenset[str]  # names that go on from nothing
 
@@ -233,8 +233,8 @@ class Matrix:
         if below is None:
             return change
         for c, a in self.blocks[schema, below, entity, entity_version].items():
-            if a in match.going_on:
-                change.block[c] = match.going_on[a]
+            if a in match.continued:
+                change.block[c] = match.continued[a]
             elif a in match.retyped:
                 change.retyped.add((a, c))
             else:
@@ -260,8 +260,8 @@ class Matrix:
         if not old:
             return change
         for c, a in self.blocks[schema, schema_version, entity, old].items():
-            if c in match.going_on:
-                change.block[match.going_on[c]] = a
+            if c in match.continued:
+                change.block[match.continued[c]] = a
             elif c in match.retyped:
                 change.retyped.add((a, c))
             else:

@@ -2,15 +2,15 @@ import uuid
 
 import pytest
 
-from tests.sync.shelf import Matrix, Shelf
+from tests.sync.artifacts import Artifacts, Matrix
 
 
 @pytest.fixture
-def shelf(registry: str) -> Shelf:
+def artifacts(registry: str) -> Artifacts:
     """A group that no other test looks at."""
-    return Shelf(registry, f"sync-{uuid.uuid4().hex[:12]}")
+    return Artifacts(registry, f"sync-{uuid.uuid4().hex[:12]}")
 
 
 @pytest.fixture
-def matrix(database: str, shelf: Shelf) -> Matrix:
-    return Matrix(database, shelf.registry, (shelf.group,))
+def matrix(database: str, artifacts: Artifacts) -> Matrix:
+    return Matrix(database, artifacts.registry, (artifacts.group,))

@@ -9,8 +9,8 @@ from urllib.parse import parse_qsl, urlsplit
 import pytest
 
 from metl.util import http
+from tests.sync.artifacts import Matrix
 from tests.sync.proxy import Proxy
-from tests.sync.shelf import Matrix
 
 ADDRESS = {"type": "record", "name": "Address", "namespace": "shop", "fields": [{"name": "street", "type": "string"}]}
 

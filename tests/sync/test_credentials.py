@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metl.cli import main
+from tests.sync.artifacts import Artifacts, Matrix
 from tests.sync.proxy import Proxy, proxy
-from tests.sync.shelf import Matrix, Shelf
 
 USER, PASSWORD = "steward", "p@ss:w\u00f6rd/%"
 
@@ -31,14 +31,14 @@ def metl(url: str, *words: str, dsn: str | None = None) -> Result:
     return result
 
 
-def test_versions_are_taken(guarded: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_versions_are_taken(guarded: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     matrix.registry = address(guarded)
     assert [(each["event"], each["schema"]) for each in matrix.events()] == [("registered", "shop.customer")]
 
 
-def test_entities_are_published(guarded: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    name = f"person {shelf.group}"
+def test_entities_are_published(guarded: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    name = f"person {artifacts.group}"
     matrix.rows("select metl.add_entity_version(%s, 1, %s)", name, json.dumps([{"name": "mail", "type": "string"}]))
     result = metl(address(guarded), "entities", "publish", dsn=matrix.dsn)
     assert (result.exit_code, result.stdout) == (0, f"Published to the registry: {name} 1.\n")

@@ -9,8 +9,8 @@ from metl.registry.apicurio import Apicurio
 from metl.registry.client import registry_client
 from metl.registry.store import RegistryStore
 from metl.registry.sync import Sync
+from tests.sync.artifacts import Artifacts, Matrix
 from tests.sync.proxy import Proxy, proxy
-from tests.sync.shelf import Matrix, Shelf
 
 
 @pytest.fixture
@@ -26,12 +26,14 @@ def requests(between: Proxy) -> list[str]:
     return asked
 
 
-def test_a_pass_without_news_is_one_request_for_each_group(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    other = Shelf(shelf.registry, f"{shelf.group}-b")
+def test_a_pass_without_news_is_one_request_for_each_group(
+    between: Proxy, artifacts: Artifacts, matrix: Matrix
+) -> None:
+    other = Artifacts(artifacts.registry, f"{artifacts.group}-b")
     for number in range(30):
-        shelf.table(f"shop.t{number}", "a")
+        artifacts.table(f"shop.t{number}", "a")
         other.table(f"shop.u{number}", "a")
-    matrix.groups = (shelf.group, other.group)
+    matrix.groups = (artifacts.group, other.group)
     assert len(matrix.events()) == 60
     requests(between)
 
@@ -41,7 +43,7 @@ def test_a_pass_without_news_is_one_request_for_each_group(between: Proxy, shelf
         True,
     ]
     # What is new costs its content, and what is deleted a look at all of its group and one at each that is missing.
-    shelf.table("shop.t0", "a", "b")
+    artifacts.table("shop.t0", "a", "b")
     assert len(matrix.events()) == 1
     assert len(requests(between)) == 2 + 1 + 1, "one for the setting of its Confluent ids"
     other.delete("shop.u0-value")
@@ -49,9 +51,9 @@ def test_a_pass_without_news_is_one_request_for_each_group(between: Proxy, shelf
     assert len(requests(between)) == 2 + 1 + 1
 
 
-def test_all_groups_together_are_one_request(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
+def test_all_groups_together_are_one_request(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
     """With all that other tests have left there, readable or not."""
-    shelf.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a")
     matrix.groups = ()
     matrix.invoke()
     requests(between)
@@ -61,9 +63,9 @@ def test_all_groups_together_are_one_request(between: Proxy, shelf: Shelf, matri
     assert 1 <= len(asked) <= 2 and not any("groupId" in path for path in asked)
 
 
-def test_half_an_answer_is_asked_for_again(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.order", "b")
+def test_half_an_answer_is_asked_for_again(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.order", "b")
     faults: dict[str, list[int | str]] = {}
 
     def fault(path: str) -> int | str | None:
@@ -75,22 +77,24 @@ def test_half_an_answer_is_asked_for_again(between: Proxy, shelf: Shelf, matrix:
     assert len(faults) == 1 + 1 + 2 and not any(faults.values()), "listing, setting and contents"
 
 
-def test_a_registry_that_is_away_is_a_sentence(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_a_registry_that_is_away_is_a_sentence(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     between.stop()
     said = matrix.sync(code=1)
-    assert f"Error: GET {between.address}/apis/registry/v3/search/versions?groupId={shelf.group}" in said
+    assert f"Error: GET {between.address}/apis/registry/v3/search/versions?groupId={artifacts.group}" in said
     assert "got no answer: [Errno 111] Connection refused. Is METL_REGISTRY right" in said
     matrix.registry = "shop:8080"
     assert "'shop:8080' is not the address of a registry. Set METL_REGISTRY" in matrix.sync(code=2)
 
 
-def test_one_content_that_does_not_come_holds_up_its_schema_only(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a", "b", "c")
+def test_one_content_that_does_not_come_holds_up_its_schema_only(
+    between: Proxy, artifacts: Artifacts, matrix: Matrix
+) -> None:
+    artifacts.table("shop.customer", "a", "b", "c")
     matrix.sync()
-    shelf.table("shop.customer", "b", shelf.group)
-    shelf.table("shop.customer", "c", shelf.group)
-    shelf.table("shop.order", shelf.group)
+    artifacts.table("shop.customer", "b", artifacts.group)
+    artifacts.table("shop.customer", "c", artifacts.group)
+    artifacts.table("shop.order", artifacts.group)
     missing = matrix.rows("select max(content_id) from metl.registry_versions")[0][0] + 1
     content = f"/ids/contentIds/{missing}"
     between.fault = lambda path: 500 if path.endswith(content) else None
@@ -108,12 +112,12 @@ def test_one_content_that_does_not_come_holds_up_its_schema_only(between: Proxy,
     assert matrix.rows(notices) == []
 
 
-def test_nothing_is_deleted_because_a_listing_is_short(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
+def test_nothing_is_deleted_because_a_listing_is_short(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
     for number in range(4):
-        shelf.table(f"shop.t{number}", "a")
+        artifacts.table(f"shop.t{number}", "a")
     matrix.sync()
     live = "select count(*) from metl.schema_versions where deleted is null"
-    shelf.delete("shop.t0-value")
+    artifacts.delete("shop.t0-value")
     # A web server that has lost its registry says 404, too.
     between.fault = lambda path: 404 if "/artifacts/shop.t0-value/versions" in path else None
 
@@ -123,19 +127,21 @@ def test_nothing_is_deleted_because_a_listing_is_short(between: Proxy, shelf: Sh
     assert [each["event"] for each in matrix.events()] == ["deleted"]
 
 
-def test_what_happens_in_the_middle_of_a_pass_is_seen_by_the_next(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
+def test_what_happens_in_the_middle_of_a_pass_is_seen_by_the_next(
+    between: Proxy, artifacts: Artifacts, matrix: Matrix
+) -> None:
     """Versions that come and go while the list is read leave no trace of half of it."""
     for number in range(3):
-        shelf.table(f"shop.t{number}", "a")
+        artifacts.table(f"shop.t{number}", "a")
     matrix.sync()
-    shelf.delete("shop.t0-value")
+    artifacts.delete("shop.t0-value")
     came: list[str] = []
 
     def fault(path: str) -> None:
         if "orderby=globalId" in path and not came:
             came.append(path)
-            shelf.table("shop.t9", "a")
-            shelf.delete("shop.t1-value")
+            artifacts.table("shop.t9", "a")
+            artifacts.delete("shop.t1-value")
 
     between.fault = fault
     matrix.sync()
@@ -145,13 +151,13 @@ def test_what_happens_in_the_middle_of_a_pass_is_seen_by_the_next(between: Proxy
     assert live == [("shop.t2",), ("shop.t9",)]
 
 
-def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     between.fault = lambda path: 500 if "/contentIds/" in path else None
     matrix.sync(code=1)
     between.fault = lambda path: None
-    shelf.table("shop.customer", "a", "b")
-    shelf.table("shop.order", "a")
+    artifacts.table("shop.customer", "a", "b")
+    artifacts.table("shop.order", "a")
     came: list[str] = []
     with autocommit(matrix.dsn) as connection:
         sync = Sync(
@@ -164,5 +170,5 @@ def test_what_is_left_alone_for_a_while_is_not_overtaken(between: Proxy, shelf: 
         assert came[1:] == ["shop.customer 1", "shop.customer 2"]
 
 
-def test_a_group_that_is_not_there_is_told(shelf: Shelf, matrix: Matrix) -> None:
-    assert f"Group '{shelf.group}' of the registry has no versions. Is it spelled right?" in matrix.sync()
+def test_a_group_that_is_not_there_is_told(artifacts: Artifacts, matrix: Matrix) -> None:
+    assert f"Group '{artifacts.group}' of the registry has no versions. Is it spelled right?" in matrix.sync()

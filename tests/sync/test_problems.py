@@ -6,21 +6,21 @@ import psycopg
 import pytest
 
 from tests.matrix.roles import member
-from tests.sync.shelf import Matrix, Shelf
+from tests.sync.artifacts import Artifacts, Matrix
 from tests.unit.test_cli import metl
 
 NOTICES = "select kind, schema, version from metl.notices where confirmed_at is null and kind <> 'unchanged'"
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_goes_on(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.add("shop.customer-value", "JSON", "{nope")
-    shelf.table("shop.customer", "a", "b")
-    shelf.add("shop.order-value", "PROTOBUF", 'syntax = "proto3"; message A { int32 x = 1; }')
+def test_what_cannot_be_read_is_told_and_the_rest_goes_on(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.add("shop.customer-value", "JSON", "{nope")
+    artifacts.table("shop.customer", "a", "b")
+    artifacts.add("shop.order-value", "PROTOBUF", 'syntax = "proto3"; message A { int32 x = 1; }')
 
     said = matrix.sync(code=1)
 
-    where = f"version 2 of shop.customer-value in group {shelf.group}"
+    where = f"version 2 of shop.customer-value in group {artifacts.group}"
     assert f"shop.customer 2 ({where}) was not taken: The schema is not JSON: Expecting property name" in said
     assert said.endswith("Error: 2 of the versions could not be taken: metl.registry_versions says why.\n")
     assert set(matrix.rows(NOTICES)) == {("unreadable", "shop.customer", 2), ("unreadable", "shop.order", 1)}
@@ -34,10 +34,10 @@ def test_what_cannot_be_read_is_told_and_the_rest_goes_on(shelf: Shelf, matrix: 
     assert matrix.sync() == "Nothing is new in the registry.\n", "it is not tried again and again"
 
 
-def test_an_unknown_type_is_taken_once_it_is_known(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "b:shop_money")
-    shelf.table("shop.customer", "a")
+def test_an_unknown_type_is_taken_once_it_is_known(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "b:shop_money")
+    artifacts.table("shop.customer", "a")
     said = matrix.sync(code=1)
     assert "Attribute b of schema 'shop.customer' version 2 has the unknown type shop_money." in said
     matrix.rows("insert into metl.accepted_type values ('shop_money', 'decimal') returning 1")
@@ -50,21 +50,21 @@ def test_an_unknown_type_is_taken_once_it_is_known(shelf: Shelf, matrix: Matrix)
     assert "no schema 'shop.custmer'. Did you mean 'shop.customer'?" in matrix.sync("--retry", "shop.custmer", code=2)
 
 
-def test_what_the_registry_changes_is_tried_again(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a:shop_money")
+def test_what_the_registry_changes_is_tried_again(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a:shop_money")
     matrix.sync(code=1)
     matrix.rows("insert into metl.accepted_type values ('shop_money', 'decimal') returning 1")
-    shelf.set_state("shop.customer-value", 1, "DEPRECATED")
+    artifacts.set_state("shop.customer-value", 1, "DEPRECATED")
     assert [each["event"] for each in matrix.events()] == ["state changed", "registered"]
 
 
-def test_what_was_registered_by_hand_is_adopted(shelf: Shelf, matrix: Matrix) -> None:
+def test_what_was_registered_by_hand_is_adopted(artifacts: Artifacts, matrix: Matrix) -> None:
     """The types need not be spelled the same, only mean the same."""
     matrix.rows("""select metl.add_schema_version('shop.customer', 1, '[{"name": "b", "type": "text"},
                                                                        {"name": "a", "type": "integer"}]')""")
     matrix.rows("""select metl.set_refs('shop.customer', 1, '{"fingerprint": "by hand"}')""")
-    first = shelf.table("shop.customer", "a", "b:string")
-    shelf.table("shop.customer", "a")
+    first = artifacts.table("shop.customer", "a", "b:string")
+    artifacts.table("shop.customer", "a")
 
     assert [(each["event"], each["version"]) for each in matrix.events()] == [("adopted", 1), ("registered", 2)]
     refs = matrix.rows("select kind, ref from metl.schema_refs where version = 1")
@@ -72,10 +72,10 @@ def test_what_was_registered_by_hand_is_adopted(shelf: Shelf, matrix: Matrix) ->
     assert matrix.rows("select count(*) from metl.schema_versions") == [(2,)]
 
 
-def test_what_was_registered_by_hand_otherwise_is_left_alone(shelf: Shelf, matrix: Matrix) -> None:
+def test_what_was_registered_by_hand_otherwise_is_left_alone(artifacts: Artifacts, matrix: Matrix) -> None:
     matrix.rows("""select metl.add_schema_version('shop.customer', 1, '[{"name": "a", "type": "text"}]')""")
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "b")
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "b")
 
     said = matrix.sync(code=1)
 
@@ -87,15 +87,15 @@ def test_what_was_registered_by_hand_otherwise_is_left_alone(shelf: Shelf, matri
 
 
 @pytest.fixture
-def waiting(shelf: Shelf, matrix: Matrix) -> int:
+def waiting(artifacts: Artifacts, matrix: Matrix) -> int:
     """A plan that waits, with versions behind it."""
-    shelf.table("shop.customer", "a", "b")
+    artifacts.table("shop.customer", "a", "b")
     matrix.sync()
     matrix.entity("shop.customer", x="a", y="b")
     matrix.rows("select metl.set_policy('shop.customer', null, 'confirm')")
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "c")
-    shelf.table("shop.order", "a")
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "c")
+    artifacts.table("shop.order", "a")
     said = matrix.sync()
     assert "shop.customer 2 waits as plan 1, since 1 cell would be lost." in said
     assert "shop.order 1 came" in said
@@ -160,19 +160,19 @@ def test_what_was_rejected_is_not_taken_and_the_next_pass_goes_on(waiting: int, 
     assert [(each["event"], each["version"]) for each in matrix.events("--retry", "shop.customer")] == [("waiting", 2)]
 
 
-def test_a_plan_goes_with_the_version_it_is_for(waiting: int, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.delete("shop.customer-value", 2)
+def test_a_plan_goes_with_the_version_it_is_for(waiting: int, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.delete("shop.customer-value", 2)
     said = matrix.sync()
     assert "shop.customer 2 was deleted in the registry: plan 1 was dropped." in said
     assert "shop.customer 3 waits as plan 2" in said
 
 
 def test_what_takes_the_place_of_a_deleted_version_comes_before_it_goes(
-    waiting: int, shelf: Shelf, matrix: Matrix
+    waiting: int, artifacts: Artifacts, matrix: Matrix
 ) -> None:
     """Otherwise there would be nothing left to carry over once the plan is confirmed."""
-    shelf.delete("shop.customer-value")
-    shelf.table("shop.customer", "a")
+    artifacts.delete("shop.customer-value")
+    artifacts.table("shop.customer", "a")
     [dropped, waits] = matrix.events()
     assert (dropped["event"], dropped["plan_id"], waits["event"], waits["plan_id"]) == ("deleted", 1, "waiting", 2)
     assert matrix.ones() == [(1, "a"), (1, "b")]
@@ -183,10 +183,12 @@ def test_what_takes_the_place_of_a_deleted_version_comes_before_it_goes(
 
 
 @pytest.mark.parametrize("role", ["metl_steward", "metl_reader", "metl_job"])
-def test_the_least_role_that_may_is_steward(role: str, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_the_least_role_that_may_is_steward(role: str, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     with psycopg.connect(matrix.dsn, autocommit=True) as owner, member(owner, role) as somebody:
-        as_somebody = Matrix(f"{somebody.info.dsn} password={somebody.info.password}", matrix.registry, (shelf.group,))
+        as_somebody = Matrix(
+            f"{somebody.info.dsn} password={somebody.info.password}", matrix.registry, (artifacts.group,)
+        )
         if role == "metl_steward":
             assert (
                 as_somebody.sync()

@@ -3,7 +3,7 @@
 import json
 
 from metl.registry.fingerprint import fingerprint
-from tests.sync.shelf import Matrix, Shelf, envelope
+from tests.sync.artifacts import Artifacts, Matrix, envelope
 
 AVRO = {
     "type": "record",
@@ -16,10 +16,10 @@ AVRO = {
 EVENT = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string", "format": "uuid"}}}
 
 
-def test_the_three_kinds_of_schemas_come_with_their_ids(shelf: Shelf, matrix: Matrix) -> None:
-    table = shelf.table("shop.customer", "id", "at:int64")
-    avro = shelf.add("shop.paid-value", "AVRO", AVRO)
-    event = shelf.add("shop.left", "JSON", EVENT)
+def test_the_three_kinds_of_schemas_come_with_their_ids(artifacts: Artifacts, matrix: Matrix) -> None:
+    table = artifacts.table("shop.customer", "id", "at:int64")
+    avro = artifacts.add("shop.paid-value", "AVRO", AVRO)
+    event = artifacts.add("shop.left", "JSON", EVENT)
 
     events = matrix.events()
 
@@ -53,13 +53,13 @@ def test_the_three_kinds_of_schemas_come_with_their_ids(shelf: Shelf, matrix: Ma
     assert matrix.sync() == "Nothing is new in the registry.\n"
 
 
-def test_each_version_is_an_auto_update_and_a_state_in_order(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "id", "name", "note")
+def test_each_version_is_an_auto_update_and_a_state_in_order(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "id", "name", "note")
     matrix.sync()
     matrix.entity("shop.customer", number="id", remark="note")
-    shelf.table("shop.customer", "id", "name", "note", "mail")
-    shelf.table("shop.order", "id")
-    shelf.table("shop.customer", "id", "mail")
+    artifacts.table("shop.customer", "id", "name", "note", "mail")
+    artifacts.table("shop.order", "id")
+    artifacts.table("shop.customer", "id", "mail")
 
     said = matrix.sync()
 
@@ -74,10 +74,10 @@ def test_each_version_is_an_auto_update_and_a_state_in_order(shelf: Shelf, matri
     assert matrix.ones() == [(1, "id"), (1, "note"), (2, "id"), (2, "note"), (3, "id")]
 
 
-def test_states_are_mirrored(shelf: Shelf, matrix: Matrix) -> None:
+def test_states_are_mirrored(artifacts: Artifacts, matrix: Matrix) -> None:
     for columns in (["a"], ["a", "b"], ["a", "c"]):
-        shelf.table("shop.customer", *columns)
-    shelf.set_state("shop.customer-value", 2, "DISABLED")
+        artifacts.table("shop.customer", *columns)
+    artifacts.set_state("shop.customer-value", 2, "DISABLED")
     states = "select version, registry_state, outcome from metl.registry_versions order by version"
 
     matrix.sync()
@@ -87,27 +87,27 @@ def test_states_are_mirrored(shelf: Shelf, matrix: Matrix) -> None:
         (3, "ENABLED", "registered"),
     ]
 
-    shelf.set_state("shop.customer-value", 1, "DEPRECATED")
-    shelf.set_state("shop.customer-value", 2, "ENABLED")
+    artifacts.set_state("shop.customer-value", 1, "DEPRECATED")
+    artifacts.set_state("shop.customer-value", 2, "ENABLED")
     told = {(each["event"], each["version"], each["registry_state"]) for each in matrix.events()}
     assert told == {("state changed", 1, "DEPRECATED"), ("state changed", 2, "ENABLED")}
     assert [state for _, state, _ in matrix.rows(states)] == ["DEPRECATED", "ENABLED", "ENABLED"]
     assert matrix.rows("select metl.current_state()") == [(3,)], "the matrix did not change"
 
 
-def test_what_is_deleted_there_is_deleted_here(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "b")
-    shelf.table("shop.order", "a")
+def test_what_is_deleted_there_is_deleted_here(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "b")
+    artifacts.table("shop.order", "a")
     matrix.sync()
     matrix.entity("shop.customer", x="a")
 
-    shelf.delete("shop.customer-value", 1)
+    artifacts.delete("shop.customer-value", 1)
     [event] = matrix.events()
     assert (event["event"], event["version"], event["lost"]) == ("deleted", 1, 1)
     assert matrix.ones() == [(2, "a")]
 
-    shelf.delete("shop.customer-value")
+    artifacts.delete("shop.customer-value")
     [event] = matrix.events()
     assert (event["event"], event["version"]) == ("deleted", 2)
     assert matrix.rows("select schema from metl.schema_versions where deleted is null") == [("shop.order",)]
@@ -116,30 +116,30 @@ def test_what_is_deleted_there_is_deleted_here(shelf: Shelf, matrix: Matrix) -> 
     assert [outcome for *_, outcome in matrix.outcomes()] == ["gone", "gone", "registered"]
 
 
-def test_no_other_registry_holds_a_deletion_up(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.order", "a")
+def test_no_other_registry_holds_a_deletion_up(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.order", "a")
     matrix.sync()
     matrix.sync("--name", "another", code=1)
 
-    shelf.delete("shop.customer-value")
+    artifacts.delete("shop.customer-value")
     [event] = matrix.events()
 
     assert (event["event"], event["schema"]) == ("deleted", "shop.customer")
     assert matrix.rows("select schema from metl.schema_versions where deleted is null") == [("shop.order",)]
 
 
-def test_what_is_made_anew_gets_new_numbers_and_keeps_its_mappings(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a", "b")
-    shelf.table("shop.customer", "a", "b", "c")
-    shelf.table("shop.order", "a")
+def test_what_is_made_anew_gets_new_numbers_and_keeps_its_mappings(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a", "b")
+    artifacts.table("shop.customer", "a", "b", "c")
+    artifacts.table("shop.order", "a")
     matrix.sync()
     matrix.entity("shop.customer", x="a", y="b")
 
-    shelf.delete("shop.customer-value")
-    shelf.table("shop.customer", "a", "b")
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "b", "c")
+    artifacts.delete("shop.customer-value")
+    artifacts.table("shop.customer", "a", "b")
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "b", "c")
     events = [(each["event"], each["version"], each["registry_version"]) for each in matrix.events()]
 
     assert events == [
@@ -152,49 +152,53 @@ def test_what_is_made_anew_gets_new_numbers_and_keeps_its_mappings(shelf: Shelf,
     assert matrix.ones() == [(3, "a"), (3, "b"), (4, "a"), (5, "a")]
 
 
-def test_numbers_ascend_with_the_versions_whatever_the_registry_calls_them(shelf: Shelf, matrix: Matrix) -> None:
+def test_numbers_ascend_with_the_versions_whatever_the_registry_calls_them(
+    artifacts: Artifacts, matrix: Matrix
+) -> None:
     for number, name in enumerate(["1.0.0", "7", "3", "9"]):
-        shelf.table("shop.customer", "a", *(f"b{n}" for n in range(number)), version=name)
+        artifacts.table("shop.customer", "a", *(f"b{n}" for n in range(number)), version=name)
     matrix.sync()
     assert [(name, number) for _, name, number, _ in matrix.outcomes()] == [("1.0.0", 1), ("7", 7), ("3", 8), ("9", 9)]
 
 
-def test_what_is_no_schema_of_messages_is_passed_over(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.add("shop.customer-key", "KCONNECT", {"type": "string"})
-    shelf.add("shop.api", "OPENAPI", {"openapi": "3.0.2", "info": {"title": "Shop", "version": "1"}, "paths": {}})
-    shelf.add("shop.draft-value", "AVRO", AVRO, isDraft=True)
-    shelf.add("__debezium-heartbeat.shop-value", "AVRO", AVRO)
-    published = Shelf(shelf.registry, "metl.cdm")
-    published.add(f"{shelf.group}-value", "AVRO", AVRO)
-    matrix.groups = (shelf.group, "metl.cdm")
+def test_what_is_no_schema_of_messages_is_passed_over(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.add("shop.customer-key", "KCONNECT", {"type": "string"})
+    artifacts.add("shop.api", "OPENAPI", {"openapi": "3.0.2", "info": {"title": "Shop", "version": "1"}, "paths": {}})
+    artifacts.add("shop.draft-value", "AVRO", AVRO, isDraft=True)
+    artifacts.add("__debezium-heartbeat.shop-value", "AVRO", AVRO)
+    published = Artifacts(artifacts.registry, "metl.cdm")
+    published.add(f"{artifacts.group}-value", "AVRO", AVRO)
+    matrix.groups = (artifacts.group, "metl.cdm")
 
     said = matrix.sync()
-    published.delete(f"{shelf.group}-value")
+    published.delete(f"{artifacts.group}-value")
 
     assert said == "Nothing is new in the registry.\n"
-    mine = [each for each in matrix.outcomes() if shelf.group in each[0] or "shop" in each[0]]
+    mine = [each for each in matrix.outcomes() if artifacts.group in each[0] or "shop" in each[0]]
     assert {outcome for *_, outcome in mine} == {"passed over"} and len(mine) == 5
 
-    shelf.set_state("shop.draft-value", 1, "ENABLED")
+    artifacts.set_state("shop.draft-value", 1, "ENABLED")
     assert [each["schema"] for each in matrix.events()] == ["shop.draft"]
 
 
-def test_a_name_in_two_groups_belongs_to_the_first(shelf: Shelf, matrix: Matrix) -> None:
-    other = Shelf(shelf.registry, f"{shelf.group}-b")
-    matrix.groups = (shelf.group, other.group)
-    shelf.table("shop.customer", "a")
+def test_a_name_in_two_groups_belongs_to_the_first(artifacts: Artifacts, matrix: Matrix) -> None:
+    other = Artifacts(artifacts.registry, f"{artifacts.group}-b")
+    matrix.groups = (artifacts.group, other.group)
+    artifacts.table("shop.customer", "a")
     other.table("shop.customer", "b")
     other.table("shop.customer", "b", "c")
-    shelf.table("shop.order", "a")
+    artifacts.table("shop.order", "a")
 
     said = matrix.sync(code=1)
 
-    problem = f"Schema shop.customer is that of artifact shop.customer-value in group {shelf.group} of apicurio already"
+    problem = (
+        f"Schema shop.customer is that of artifact shop.customer-value in group {artifacts.group} of apicurio already"
+    )
     assert said.count(problem) == 2
     notices = "select kind, schema, version from metl.notices where confirmed_at is null"
     assert matrix.rows(notices) == [("conflict", "shop.customer", None)]
 
-    shelf.delete("shop.customer-value")
+    artifacts.delete("shop.customer-value")
     events = matrix.events()
     assert [(each["event"], each["version"]) for each in events] == [
         ("registered", 2),
@@ -204,7 +208,7 @@ def test_a_name_in_two_groups_belongs_to_the_first(shelf: Shelf, matrix: Matrix)
     assert matrix.rows(notices) == []
 
 
-def test_former_names_are_renames_only_where_they_are_gone(shelf: Shelf, matrix: Matrix) -> None:
+def test_former_names_are_renames_only_where_they_are_gone(artifacts: Artifacts, matrix: Matrix) -> None:
     def event(**fields: list[str]) -> dict[str, object]:
         return {
             "type": "record",
@@ -212,36 +216,36 @@ def test_former_names_are_renames_only_where_they_are_gone(shelf: Shelf, matrix:
             "fields": [{"name": name, "type": "int", "aliases": aliases} for name, aliases in fields.items()],
         }
 
-    shelf.add("shop.event", "AVRO", event(first=[]))
+    artifacts.add("shop.event", "AVRO", event(first=[]))
     matrix.sync()
     matrix.entity("shop.event", x="first")
-    shelf.add("shop.event", "AVRO", event(second=["nought", "first"]))
+    artifacts.add("shop.event", "AVRO", event(second=["nought", "first"]))
     # The alias stays for ever, also when the old name is used for something else.
-    shelf.add("shop.event", "AVRO", event(second=["nought", "first"], first=[]))
-    shelf.add("shop.event", "AVRO", event(third=["first", "second"], first=[]))
+    artifacts.add("shop.event", "AVRO", event(second=["nought", "first"], first=[]))
+    artifacts.add("shop.event", "AVRO", event(third=["first", "second"], first=[]))
 
     assert matrix.sync().count("1 cell carried over.") == 3
     assert matrix.ones() == [(1, "first"), (2, "second"), (3, "second"), (4, "third")]
 
 
-def test_what_a_schema_refers_to_is_read_too(shelf: Shelf, matrix: Matrix) -> None:
+def test_what_a_schema_refers_to_is_read_too(artifacts: Artifacts, matrix: Matrix) -> None:
     kind = {"type": "enum", "name": "Kind", "namespace": "shop", "symbols": ["A", "B"]}
-    shelf.add("shop.Kind", "AVRO", kind)
+    artifacts.add("shop.Kind", "AVRO", kind)
     event = {"type": "record", "name": "Event", "fields": [{"name": "kind", "type": "shop.Kind"}]}
-    reference = {"groupId": shelf.group, "artifactId": "shop.Kind", "version": "1", "name": "shop.Kind"}
-    shelf.add("shop.event-value", "AVRO", event, references=[reference])
+    reference = {"groupId": artifacts.group, "artifactId": "shop.Kind", "version": "1", "name": "shop.Kind"}
+    artifacts.add("shop.event-value", "AVRO", event, references=[reference])
     matrix.sync(code=1)  # an enum by itself is no row
     types = matrix.rows("select attribute, source_type from metl.schema_attributes where schema = 'shop.event'")
     assert types == [("kind", "enum")]
 
 
-def test_a_dry_run_tells_all_and_changes_nothing(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a", "b")
+def test_a_dry_run_tells_all_and_changes_nothing(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a", "b")
     matrix.sync()
     matrix.entity("shop.customer", x="a", y="b")
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.customer", "a", "c")
-    shelf.add("shop.bad", "AVRO", "{")
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a", "c")
+    artifacts.add("shop.bad", "AVRO", "{")
     everything = [
         "select * from metl.states",
         "select * from metl.registry_versions",
@@ -259,19 +263,19 @@ def test_a_dry_run_tells_all_and_changes_nothing(shelf: Shelf, matrix: Matrix) -
     assert said.splitlines()[:3] == real.splitlines()[:3]
 
 
-def test_the_matrix_is_not_wiped_by_a_registry_that_lost_everything(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
-    shelf.table("shop.order", "a")
+def test_the_matrix_is_not_wiped_by_a_registry_that_lost_everything(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
+    artifacts.table("shop.order", "a")
     matrix.sync()
     live = "select count(*) from metl.schema_versions where deleted is null"
-    shelf.delete("shop.customer-value")
-    shelf.delete("shop.order-value")
+    artifacts.delete("shop.customer-value")
+    artifacts.delete("shop.order-value")
 
     said = matrix.sync(code=1)
     assert "The registry has lost 2 of the 2 versions that METL has from it" in said
     assert "metl sync --accept-deletions" in said
     # Made anew, they are other versions.
-    shelf.table("shop.customer", "a")
+    artifacts.table("shop.customer", "a")
     assert "The registry has lost 2 of the 2 versions" in matrix.sync(code=1)
     assert matrix.rows(live) == [(2,)]
 
@@ -279,8 +283,8 @@ def test_the_matrix_is_not_wiped_by_a_registry_that_lost_everything(shelf: Shelf
     assert matrix.rows(live) == [(1,)]
 
 
-def test_json_lines_are_plain(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_json_lines_are_plain(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     [line] = matrix.sync("--json").splitlines()
     assert json.loads(line) == {
         "event": "registered",
@@ -289,7 +293,7 @@ def test_json_lines_are_plain(shelf: Shelf, matrix: Matrix) -> None:
         "state": 1,
         "kept": 0,
         "lost": 0,
-        "registry_group": shelf.group,
+        "registry_group": artifacts.group,
         "artifact": "shop.customer-value",
         "registry_version": "1",
         "registry_state": "ENABLED",

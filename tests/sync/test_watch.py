@@ -15,8 +15,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.sync.artifacts import Artifacts, Matrix
 from tests.sync.proxy import Proxy, proxy
-from tests.sync.shelf import Matrix, Shelf
 
 #: A machine may be slow; what is measured is said where it matters.
 TIMEOUT = 60.0
@@ -75,33 +75,33 @@ def between(registry: str, matrix: Matrix) -> Iterator[Proxy]:
         yield made
 
 
-def test_news_are_there_within_two_seconds(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "c0")
+def test_news_are_there_within_two_seconds(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "c0")
     with watching(matrix) as watcher:
         watcher.line("shop.customer 1 came: there was nothing to carry over.")
         took = []
         for number in range(2, 7):
             began = time.monotonic()
-            shelf.table("shop.customer", *(f"c{n}" for n in range(number)))
+            artifacts.table("shop.customer", *(f"c{n}" for n in range(number)))
             watcher.line(f"shop.customer {number} came")
             took.append(time.monotonic() - began)
             # Not always at the same moment between two looks.
             time.sleep(0.17)
-        shelf.set_state("shop.customer-value", 1, "DISABLED")
+        artifacts.set_state("shop.customer-value", 1, "DISABLED")
         watcher.line("shop.customer 1 is DISABLED in the registry now.")
-        shelf.delete("shop.customer-value", 2)
+        artifacts.delete("shop.customer-value", 2)
         watcher.line("shop.customer 2 was deleted in the registry, and here: 0 cells went with it.")
         assert sorted(took)[len(took) // 2] < 2, took
         assert watcher.end() == 0
 
 
-def test_it_outlives_the_registry_and_the_database(between: Proxy, shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_it_outlives_the_registry_and_the_database(between: Proxy, artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     with watching(matrix) as watcher:
         watcher.line("shop.customer 1 came")
         between.stop()
         assert "got no answer" in watcher.line("GET ")
-        shelf.table("shop.customer", "b")
+        artifacts.table("shop.customer", "b")
         between.start()
         watcher.line("shop.customer 2 came")
         watcher.line("All is well again.")
@@ -111,7 +111,7 @@ def test_it_outlives_the_registry_and_the_database(between: Proxy, shelf: Shelf,
                 "select pg_terminate_backend(pid) from pg_stat_activity "
                 "where datname = current_database() and application_name like 'metl sync%'"
             )
-        shelf.table("shop.customer", "c")
+        artifacts.table("shop.customer", "c")
         watcher.line("shop.customer 3 came")
 
         # Also in the middle of it all, it ends at once and well.
@@ -121,8 +121,8 @@ def test_it_outlives_the_registry_and_the_database(between: Proxy, shelf: Shelf,
     assert matrix.rows("select count(*) from metl.check()") == [(0,)]
 
 
-def test_one_watches_and_another_stands_by(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a")
+def test_one_watches_and_another_stands_by(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a")
     with contextlib.ExitStack() as both:
         first = both.enter_context(watching(matrix))
         first.line("shop.customer 1 came")
@@ -130,30 +130,30 @@ def test_one_watches_and_another_stands_by(shelf: Shelf, matrix: Matrix) -> None
         said = json.loads(second.line('{"event": "message"'))["text"]
         assert f"metl sync, process {first.process.pid} on" in said and said.endswith("watches already. Standing by.")
         # Whoever runs a single pass beside them has its turn.
-        shelf.table("shop.order", "a")
+        artifacts.table("shop.order", "a")
         matrix.sync()
         assert first.end() == 0
-        shelf.table("shop.customer", "b")
+        artifacts.table("shop.customer", "b")
         event: dict[str, Any] = json.loads(second.line('{"event": "registered", "schema": "shop.customer"'))
         assert event["version"] == 2
         assert second.end() == 0
 
 
-def test_a_plan_is_waited_for_and_then_it_goes_on(shelf: Shelf, matrix: Matrix) -> None:
-    shelf.table("shop.customer", "a", "b")
+def test_a_plan_is_waited_for_and_then_it_goes_on(artifacts: Artifacts, matrix: Matrix) -> None:
+    artifacts.table("shop.customer", "a", "b")
     with watching(matrix) as watcher:
         watcher.line("shop.customer 1 came")
         matrix.entity("shop.customer", x="a", y="b")
         matrix.rows("select metl.set_policy('shop.customer', null, 'confirm')")
-        shelf.table("shop.customer", "a")
-        shelf.table("shop.customer", "a", "c")
+        artifacts.table("shop.customer", "a")
+        artifacts.table("shop.customer", "a", "c")
         watcher.line("shop.customer 2 waits as plan 1, since 1 cell would be lost.")
         matrix.rows("select metl.confirm_plan(1)")
         watcher.line("shop.customer 3 came: 1 cell carried over.")
         assert watcher.end() == 0
 
 
-def test_what_is_wrong_from_the_start_is_said_at_once(shelf: Shelf, matrix: Matrix) -> None:
+def test_what_is_wrong_from_the_start_is_said_at_once(artifacts: Artifacts, matrix: Matrix) -> None:
     assert "--watch goes on by itself" in matrix.sync("--watch", "--dry-run", code=2)
     matrix.dsn = "postgresql://nobody@127.0.0.1:1/metl"
     assert "The database does not answer" in matrix.sync("--watch", code=1)

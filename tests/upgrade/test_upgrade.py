@@ -35,7 +35,7 @@ def upgrade(request: pytest.FixtureRequest, root: Path, tmp_path: Path) -> Insta
 @contextmanager
 def old_database(postgres: str, release: str, data: list[str]) -> Iterator[str]:
     with empty_database(postgres) as dsn:
-        psql(dsn, HERE / "trees" / f"{release}.sql", HERE, "-1")
+        psql(dsn, HERE / "releases" / f"{release}.sql", HERE, "-1")
         for name in data:
             psql(dsn, HERE / "data" / f"{name}.sql", HERE)
         yield dsn
@@ -65,7 +65,7 @@ def test_an_upgrade_leaves_the_catalog_of_a_fresh_installation(
 
 def test_no_function_of_an_earlier_release_stays(postgres: str, template: str, root: Path) -> None:
     """An old overload, with the owner's rights, would be called or granted again. trees/functions.txt has them all."""
-    ever = (HERE / "trees" / "functions.txt").read_text().splitlines()
+    ever = (HERE / "releases" / "functions.txt").read_text().splitlines()
     dropped = re.findall(r"^drop function if exists (.*);$", (root / "sql" / "dropped.sql").read_text(), re.M)
     assert dropped == sorted(set(dropped))
     with psycopg.connect(postgres, dbname=template) as connection:

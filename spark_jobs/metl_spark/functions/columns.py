@@ -35,3 +35,9 @@ def map_row(row: Column, mapping: Column) -> Column:
 def quoted(text: Column) -> Column:
     """A text as a JSON string."""
     return f.to_json(text.cast("variant"))
+
+
+def header(name: str, value: str | Column) -> Column:
+    """A header of a Kafka record: the value as text in UTF-8, without one if it is null."""
+    column = f.col(value) if isinstance(value, str) else value
+    return f.struct(f.lit(name).alias("key"), column.cast("string").cast("binary").alias("value"))

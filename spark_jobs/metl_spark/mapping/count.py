@@ -5,7 +5,7 @@ import time
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from metl_spark.mapping.look_up import REASONS
+from metl_spark.mapping.dead_letters import REASONS
 
 # Latency is sampled, one message in so many: reading the clock is expensive.
 SAMPLE = 8

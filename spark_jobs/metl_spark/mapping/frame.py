@@ -3,12 +3,9 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from metl_spark.functions.columns import json_pick, json_value, quoted
-from metl_spark.mapping.identify import is_framed, is_wrapped, without_frame
-from metl_spark.mapping.look_up import is_tombstone, short_ref
-
-REPLAYS = "__metl.replay.count"
-HEADERS = "array<struct<key:string,value:binary>>"
+from metl_spark.functions.columns import header, json_pick, json_value, quoted
+from metl_spark.mapping import dead_letters
+from metl_spark.mapping.identify import is_framed, is_tombstone, is_wrapped, without_frame
 
 
 def frame(messages: DataFrame, job: str) -> DataFrame:
@@ -16,7 +13,7 @@ def frame(messages: DataFrame, job: str) -> DataFrame:
     is_dead = f.col("reason").isNotNull()
     return messages.select(
         f.when(is_dead, f.col("key")).otherwise(_key()).alias("key"),
-        f.when(is_dead, _dead_letter_headers(job)).otherwise(_headers()).alias("headers"),
+        f.when(is_dead, dead_letters.headers(job)).otherwise(_headers()).alias("headers"),
         # Only dead letters are sent as they came.
         f.when(is_dead, f.col("value")).alias("original"),
         is_tombstone().alias("is_tombstone"),
@@ -53,53 +50,14 @@ def _key() -> Column:
 
 def _headers() -> Column:
     position = (
-        _header("metl.state", "state"),
-        _header("metl.schema", "schema"),
-        _header("metl.version", "version"),
-        _header("metl.topic", "topic"),
-        _header("metl.partition", "partition"),
-        _header("metl.offset", "offset"),
+        header("metl.state", "state"),
+        header("metl.schema", "schema"),
+        header("metl.version", "version"),
+        header("metl.topic", "topic"),
+        header("metl.partition", "partition"),
+        header("metl.offset", "offset"),
     )
     # Time orders rows of two partitions; tombstones and some envelopes have none.
     has_no_time = is_tombstone() | f.coalesce(f.col("ts_ms") == f.lit(b"null"), f.lit(True))
-    timed = (*position, _header("metl.timestamp", f.unix_millis("timestamp")))
+    timed = (*position, header("metl.timestamp", f.unix_millis("timestamp")))
     return f.when(has_no_time, f.array(*timed)).otherwise(f.array(*position))
-
-
-def _dead_letter_headers(job: str) -> Column:
-    """The message's own, then those of Connect's convention, which its tools read, then METL's."""
-    reason = f.col("reason")
-    ours = f.array(
-        _header("__connect.errors.topic", "topic"),
-        _header("__connect.errors.partition", "partition"),
-        _header("__connect.errors.offset", "offset"),
-        _header("__connect.errors.connector.name", f.lit(job)),
-        _header("__connect.errors.stage", f.lit("VALUE_CONVERTER")),
-        _header("__connect.errors.exception.class.name", f.concat(f.lit("metl."), reason)),
-        _header("__connect.errors.exception.message", _explanation()),
-        _header("__metl.reason", reason),
-        _header("__metl.schema", "schema"),
-        _header("__metl.version", "version"),
-        _header("__metl.ref", short_ref()),
-        _header("__metl.state", "state"),
-        # Kafka gives the dead letter another timestamp.
-        _header("__metl.timestamp", f.unix_millis("timestamp")),
-        _header(REPLAYS, f.coalesce("replays", f.lit(0))),
-    )
-    return f.concat(f.coalesce("headers", f.array().cast(HEADERS)), ours)
-
-
-def _explanation() -> Column:
-    named = f.coalesce(f.concat(f.lit(" ("), short_ref(), f.lit(")")), f.lit(""))
-    sentences = {
-        "malformed": f.lit("The message is not what its topic is configured to hold."),
-        "unknown_version": f.concat(f.lit("State "), "state", f.lit(" knows no such version"), named, f.lit(".")),
-        "unmapped_truncate": f.lit("A table was truncated that feeds no entity."),
-        "unroutable_entity": f.lit("The name of an entity that it feeds makes no Kafka topic."),
-    }
-    return f.coalesce(*(f.when(f.col("reason") == reason, sentence) for reason, sentence in sentences.items()))
-
-
-def _header(name: str, value: str | Column) -> Column:
-    column = f.col(value) if isinstance(value, str) else value
-    return f.struct(f.lit(name).alias("key"), column.cast("string").cast("binary").alias("value"))

@@ -159,3 +159,7 @@ def _fingerprint() -> Column:
         )
     )
     return f.sha2(f.to_json(f.when(is_flat(), at("", f"array<{FIELD}>")).otherwise(after)), 256)
+
+
+def is_tombstone() -> Column:
+    return f.col("value").isNull()

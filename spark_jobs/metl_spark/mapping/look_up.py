@@ -1,4 +1,4 @@
-"""What a message's version maps to, or why the message cannot be mapped."""
+"""What a message's version maps to."""
 
 import functools
 
@@ -6,12 +6,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from metl_spark.functions.columns import json_pick, json_text, json_value
-from metl_spark.runtime.failures import HALT
+from metl_spark.mapping import dead_letters
+from metl_spark.mapping.identify import is_tombstone
 
-REASONS = ("malformed", "unknown_version", "unmapped_truncate", "unroutable_entity")
 #: Prefixes of topics of Debezium and METL that hold no rows.
 NO_ROWS = ("__debezium-heartbeat", "metl.signals.", "metl.notifications.")
-WHOLE_NUMBER = "^-?[0-9]{1,19}$"
 
 
 def look_up(rows: DataFrame, matrix: DataFrame, *, halt_on_unknown_version: bool = False) -> DataFrame:
@@ -30,12 +29,8 @@ def look_up(rows: DataFrame, matrix: DataFrame, *, halt_on_unknown_version: bool
         f.col("versions.entry.is_routable").alias("is_routable"),
         _is_marker().alias("is_marker"),
     )
-    judged = opened.select("*", _reason(halt_on_unknown_version).alias("reason"))
+    judged = opened.select("*", dead_letters.reason(halt_on_unknown_version).alias("reason"))
     return judged.select(*(column for column in judged.columns if column != "blocks"), _targets().alias("targets"))
-
-
-def is_tombstone() -> Column:
-    return f.col("value").isNull()
 
 
 def _is_marker() -> Column:
@@ -65,57 +60,6 @@ def _marks_transaction() -> Column:
     # A table or an event may have such a name, too, but no such member.
     is_debezium = f.col("reading").isNull() | f.get(marker, f.lit(1)).isNotNull()
     return json_text(f.get(marker, f.lit(0))).isin("BEGIN", "END") & is_debezium
-
-
-def _is_row(row: str) -> Column:
-    return f.coalesce(f.substring(row, 1, 1) == f.lit(b"{"), f.lit(False))
-
-
-def _is_absent(value: str) -> Column:
-    return f.col(value).isNull() | (f.col(value) == f.lit(b"null"))
-
-
-def _is_time(value: str) -> Column:
-    text = f.col(value).cast("string")
-    return _is_absent(value) | (text.rlike(WHOLE_NUMBER) & text.try_cast("bigint").isNotNull())
-
-
-def _reason(halt: bool) -> Column:
-    needs_row = f.col("op").isin("c", "r", "u")
-    well_formed = (
-        f.col("well_formed")
-        & f.coalesce(f.col("op").isin("c", "r", "u", "d", "t", "m"), f.lit(False))
-        & (_is_row("before") | _is_absent("before"))
-        & (_is_row("after") | (_is_absent("after") & ~needs_row))
-        & _is_time("ts_ms")
-    )
-    unknown = _halt() if halt else f.lit("unknown_version")
-    return (
-        f.when(f.col("is_marker"), None)
-        .when(f.col("reading").isNull(), unknown)
-        .when((is_tombstone() | (f.col("op") == "t")) & ~f.col("reading.is_routable"), "unroutable_entity")
-        .when(is_tombstone(), None)
-        .when(~well_formed, "malformed")
-        .when(f.col("version").isNull(), unknown)
-        .when((f.col("op") == "t") & (f.size("reading.targets") == 0), "unmapped_truncate")
-        .when(~f.col("is_routable"), "unroutable_entity")
-    )
-
-
-def _halt() -> Column:
-    """Ends the query here, with a sentence for runtime.supervise."""
-    named = f.coalesce(f.concat(f.lit(" by '"), short_ref(), f.lit("'")), f.lit(""))
-    sentence = f.concat(
-        f.lit(f"{HALT}Halted at topic "), "topic", f.lit(", partition "), "partition", f.lit(", offset "), "offset",
-        f.lit(": state "), "state", f.lit(" knows no version of it"), named,
-        f.lit(f". Register it and start the job again; it goes on from its last commit.{HALT}"),
-    )  # fmt: skip
-    return f.raise_error(sentence).cast("string")
-
-
-def short_ref() -> Column:
-    """A ref for people: garbage in place of an id may be long."""
-    return f.substring("ref", 1, 100)
 
 
 def _targets() -> Column:

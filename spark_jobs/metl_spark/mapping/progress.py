@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryProgress
 
-from metl_spark.mapping.look_up import REASONS
+from metl_spark.mapping.dead_letters import REASONS
 from metl_spark.runtime.limits import Limits
 from metl_spark.runtime.progress import lag_and_positions, timing
 

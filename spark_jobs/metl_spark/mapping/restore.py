@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
-from metl_spark.mapping.frame import HEADERS, REPLAYS
+from metl_spark.mapping.dead_letters import HEADERS, REPLAYS
 
 #: The first header that a mapper adds to a dead letter; the message's own come before.
 FIRST = "__connect.errors.topic"

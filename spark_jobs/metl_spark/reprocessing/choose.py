@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 
 from metl.streams.outdated import OutdatedRange
-from metl_spark.mapping.identify import identify
-from metl_spark.mapping.look_up import is_tombstone, look_up
+from metl_spark.mapping.identify import identify, is_tombstone
+from metl_spark.mapping.look_up import look_up
 from metl_spark.runtime.kafka import Range
 
 

@@ -15,8 +15,8 @@ from pyspark.sql import functions as f
 
 from metl.errors import MetlError
 from metl_spark.mapping import matrix
+from metl_spark.mapping.dead_letters import REASONS
 from metl_spark.mapping.job import map_messages
-from metl_spark.mapping.look_up import REASONS
 from metl_spark.mapping.restore import without_replays
 from metl_spark.reprocessing.choose import Choice, choose
 from metl_spark.reprocessing.retract import SENT, retract, with_origin

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import psycopg
 
 from metl.warehouse.compare.columns import Column
-from metl.warehouse.compare.recheck import Difference, Pair
+from metl.warehouse.compare.differences import Difference, Pair
 from metl.warehouse.compare.sides import Row
 
 MISSING, EXTRA, DIFFERENT, REJECTED, IN_FLIGHT = "missing", "extra", "different", "rejected", "in flight"

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from metl.warehouse.compare import hashes, orphans
 from metl.warehouse.compare.columns import comparable_columns, warehouse_columns
-from metl.warehouse.compare.recheck import CHUNK, MAX_RECHECKED, Pair, recheck
+from metl.warehouse.compare.differences import CHUNK, MAX_RECHECKED, Pair, recheck
 from metl.warehouse.compare.sides import SETTINGS, source_side, warehouse_side
 from metl.warehouse.compare.summary import EXTRA, REAL, Summary, read_rejections
 from metl.warehouse.initial_load import Feed

@@ -24,7 +24,7 @@ INTERRUPTED = 130
 SERVERS = ("postgres", "kafka", "registry", "connect")
 
 
-class GoingOn:
+class Programs:
     def __init__(self, home: Home, say: Callable[[str], None]) -> None:
         self.home, self._say = home, say
         self._running: dict[str, Program] = {}

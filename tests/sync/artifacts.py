@@ -13,7 +13,7 @@ from metl.util import http
 
 
 @dataclass
-class Shelf:
+class Artifacts:
     """What a test registers, deletes and disables."""
 
     registry: str

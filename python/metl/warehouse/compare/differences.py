@@ -1,4 +1,4 @@
-"""Rows that differ, fetched again for a while: rows in flight between source and warehouse become equal."""
+"""Which rows differ; they are fetched again for a while, since rows in flight become equal."""
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
