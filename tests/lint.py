@@ -12,7 +12,7 @@ class Lint:
         self._output: IO[str] = tempfile.TemporaryFile("w+")  # noqa: SIM115, closed by its end
         # A Ctrl-C at the terminal reaches only us.
         self._process = subprocess.Popen(
-            ["make", "--no-print-directory", "lint"],
+            ["make", "--no-print-directory", "--assume-old=.venv/.ready", "lint"],
             stdin=subprocess.DEVNULL,
             stdout=self._output,
             stderr=subprocess.STDOUT,

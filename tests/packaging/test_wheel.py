@@ -98,11 +98,11 @@ def test_the_first_steps(run: Run, tmp_path: Path) -> None:
     (tmp_path / "mapping.csv").write_text(MAPPING)
     imported = run("metl", "matrix", "import", str(tmp_path / "mapping.csv"))
     assert imported.returncode == 0, imported.stderr
-    assert run("metl", "export").stdout.replace('"', "") == MAPPING
+    assert run("metl", "matrix", "export").stdout.replace('"', "") == MAPPING
     draft = tmp_path / "draft.json"
     draft.write_text(json.dumps(ATTRIBUTES[:1]))
     simulated = run("metl", "matrix", "simulate", str(draft), "--schema", "shop.customer")
-    assert (simulated.returncode, simulated.stderr) == (1, "")
+    assert (simulated.returncode, simulated.stderr) == (3, "")
     assert "Version 2 of shop.customer would lose 1 cell of person" in simulated.stdout
 
 
