@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from metl.cdm.entity import Attribute, Entity
 from metl.cdm.export import as_yaml, write
-from metl.cdm.files import Types, editor_schema, read
+from metl.cdm.files import read
+from metl.cdm.form import Types, editor_schema
 from metl.cli import main
 from metl.errors import BadInput
 from metl.util.problems import InvalidFiles

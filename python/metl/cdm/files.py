@@ -9,27 +9,24 @@
         optional: true
         renamed_from: id
 
-A file may have several, separated by lines of ---. Pydantic says what such a document must be like, to METL and to
-editors; YAML's nodes say where it is not.
+A file may have several, separated by lines of ---. metl.cdm.form says what a document must be like; YAML's nodes say
+where it is not.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import psycopg
 import yaml
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, ValidationInfo
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from metl.cdm.entity import Attribute, Entity
-from metl.cdm.schema import VALUES
+from metl.cdm.entity import Entity
+from metl.cdm.form import LONGEST_NAME, AttributeEntry, EntityEntry, Types, text_or_none
 from metl.errors import BadInput
 from metl.util.nearest import nearest
 from metl.util.problems import InvalidFiles, Problem
 
-LONGEST_NAME = 500
 DEEPEST = 100
 TAG = "tag:yaml.org,2002:"
 KINDS = {"bool": "a boolean", "int": "a number", "float": "a number", "timestamp": "a date", "null": "nothing"}
@@ -38,76 +35,6 @@ KINDS |= {"merge": "a merge", "value": "a default", "seq": "a list", "map": "a m
 Loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 #: The keys and indexes that lead to a node.
 Location = tuple[int | str, ...]
-
-
-@dataclass(frozen=True)
-class Types:
-    """The generalized types, and those of other systems that they accept."""
-
-    generalized: frozenset[str]
-    accepted: dict[str, str]
-
-    @classmethod
-    def of(cls, connection: psycopg.Connection) -> "Types":
-        generalized = connection.execute("select type from metl.type").fetchall()
-        accepted = connection.execute("select source_type, type from metl.accepted_type").fetchall()
-        return cls(frozenset(row[0] for row in generalized), dict(accepted))
-
-    def suggest(self, word: str) -> str:
-        if (meant := self.accepted.get(word.strip().lower())) is not None:
-            return f" Did you mean {meant!r}?"
-        return nearest(word, self.generalized)
-
-
-def _not_blank(name: str) -> str:
-    if not name.strip():
-        raise PydanticCustomError("blank", "is empty")
-    return name
-
-
-def _known_type(name: str, info: ValidationInfo[Types]) -> str:
-    assert info.context is not None, "a type is known to a database"
-    if name not in info.context.generalized:
-        raise PydanticCustomError("unknown_type", "is no type")
-    return name
-
-
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME), AfterValidator(_not_blank)]
-Type = Annotated[str, Field(json_schema_extra={"enum": sorted(VALUES)}), AfterValidator(_known_type)]
-
-
-class AttributeEntry(BaseModel):
-    """An attribute of an entity."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, title="Attribute")
-
-    name: Name = Field(description="Its name, unique in the entity.")
-    type: Type = Field(description="Its generalized type.")
-    description: str | None = Field(None, description="What it means.")
-    optional: bool | None = Field(None, description="Whether it may be missing; false if not given.")
-    renamed_from: str | None = Field(None, description="The name that it had in the version before.")
-
-    def attribute(self) -> Attribute:
-        return Attribute(self.name, self.type, _text(self.description), bool(self.optional), _text(self.renamed_from))
-
-
-class EntityEntry(BaseModel):
-    """An entity of the canonical data model."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, title="Entity")
-
-    entity: Name = Field(description="Its name.")
-    description: str | None = Field(None, description="What it is.")
-    attributes: list[AttributeEntry] = Field(description="Its attributes, in order.")
-
-
-def _text(value: str | None) -> str | None:
-    return value if value and value.strip() else None
-
-
-def editor_schema() -> dict[str, Any]:
-    """The JSON Schema of a document, for editors that complete and check YAML while it is written."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **EntityEntry.model_json_schema()}
 
 
 def read(path: Path, types: Types) -> list[Entity]:
@@ -205,7 +132,7 @@ class _Document:
         self._data = self._plain(root, ())
         name = self._data.get("entity") if isinstance(self._data, dict) else None
         #: What other documents must not be called.
-        self.name = _text(name) if isinstance(name, str) else None
+        self.name = text_or_none(name) if isinstance(name, str) else None
 
     def complain(self, node: yaml.Node, text: str) -> None:
         self.problems.append(Problem(self.file, node.start_mark.line + 1, text))
@@ -223,7 +150,7 @@ class _Document:
         if entry is None or self.problems:
             return None
         attributes = tuple(each.attribute() for each in entry.attributes)
-        return Entity(entry.entity, _text(entry.description), attributes, self.file, self.line)
+        return Entity(entry.entity, text_or_none(entry.description), attributes, self.file, self.line)
 
     def _plain(self, node: yaml.Node, path: Location) -> Any:
         """Its value, with notes where each part of it is."""
@@ -307,7 +234,7 @@ class _Document:
             if invalid & {path, (*path, "name"), (*path, "type")}:
                 continue
             for key in ("name", "renamed_from"):
-                value = _text(each[key]) if isinstance(each.get(key), str) else None
+                value = text_or_none(each[key]) if isinstance(each.get(key), str) else None
                 if value is not None and (key, value) in lines:
                     self.complain(self._values[path], f"{key} {value!r} is there already, in line {lines[key, value]}.")
                 elif value is not None:

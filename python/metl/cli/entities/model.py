@@ -12,7 +12,7 @@ import psycopg
 from psycopg import errors
 
 from metl.cdm import export as exporting
-from metl.cdm import files
+from metl.cdm import files, form
 from metl.cdm import plan as planning
 from metl.cdm import publish as publishing
 from metl.cdm.schema import entity_versions
@@ -141,7 +141,7 @@ def export(output: Path | None, editor_schema: bool) -> None:
     metl entities export --editor-schema > cdm.schema.json     for completion and checks while you write
     """
     if editor_schema:
-        print_json(files.editor_schema())
+        print_json(form.editor_schema())
         return
     with snapshot(database_dsn()) as connection:
         entities = exporting.live_entities(connection)
@@ -172,7 +172,7 @@ def _planned(path: Path, delete: bool) -> list[planning.Step]:
 
 
 def _plan(connection: psycopg.Connection, path: Path, delete: bool) -> list[planning.Step]:
-    return planning.plan(connection, files.read(path, files.Types.of(connection)), delete)
+    return planning.plan(connection, files.read(path, form.Types.of(connection)), delete)
 
 
 def _apply(
