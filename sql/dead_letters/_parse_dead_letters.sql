@@ -21,7 +21,11 @@ as $$
             )
             || coalesce(decode(letter.key, 'base64'), '') || coalesce(decode(letter.value, 'base64'), '')
         ),
-        coalesce(letter.error_headers ->> '__metl.reason', letter.error_headers ->> '__connect.errors.exception.class.name', 'unknown'),
+        coalesce(
+            letter.error_headers ->> '__metl.reason',
+            letter.error_headers ->> '__connect.errors.exception.class.name',
+            'unknown'
+        ),
         letter.error_headers ->> '__metl.schema',
         letter.error_headers ->> '__metl.version',
         letter.error_headers ->> '__metl.ref',
