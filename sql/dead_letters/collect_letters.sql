@@ -6,6 +6,12 @@ set search_path = pg_catalog, pg_temp
 as $$
 #variable_conflict use_column
 begin
+    if exists (select from jsonb_array_elements(letters) as letter where not letter ? 'error_headers') then
+        raise exception using
+            errcode = 'invalid_parameter_value',
+            message = 'A dead letter has no error_headers: its collector is older than this database.',
+            hint = 'Stop it, and start the one of this release: metl dead-letters collect --watch';
+    end if;
     insert into metl.dead_position as known (topic, partition, next_offset)
     select collect_letters.topic, position.key::int, position.value::bigint
     from jsonb_each_text(collect_letters.positions) as position
