@@ -197,7 +197,7 @@ def test_a_column_from_nowhere_is_an_error(query: str, sentence: str, manifest: 
     [
         (
             'select * from "anywhere"."metl"."states"',
-            {f"metl.state.{name}" for name in ("state", "cause", "who", "at", "summary")},
+            {f"metl.state.{name}" for name in ("state", "cause", "who", "why", "at", "summary")},
         ),
         ("select cause as x from metl.decompaction cross join metl.states", {"metl.state.cause"}),
         ("select (select max(state) from metl.states) as x from metl.decompaction", {"metl.state.state"}),
@@ -254,7 +254,7 @@ def metl_lineage(on: Dbt, *words: str) -> Result:
 
 @pytest.fixture
 def compiled_before(manifest: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("metl.cli.lineage.compiled", lambda home, dsn: manifest)
+    monkeypatch.setattr("metl.cli.marts.lineage.compiled", lambda home, dsn: manifest)
 
 
 def test_the_command_compiles_and_says_so(built: Dbt) -> None:

@@ -9,6 +9,7 @@ import psycopg
 
 from metl.errors import BadInput
 from metl.marts.lineage import Lineage, Step, relation_of
+from metl.util.extras import DISTRIBUTION
 
 SPEC = "https://openlineage.io/spec"
 
@@ -21,7 +22,7 @@ def run_event(lineage: Lineage, name: str, server: psycopg.ConnectionInfo) -> di
         raise BadInput(f"{name} is no relation of its own, which OpenLineage needs. Ask for one of the marts.")
     # The host of a Unix socket is a folder.
     host = "localhost" if server.host.startswith("/") else server.host
-    producer = f"urn:metl:{version('metl')}"
+    producer = f"urn:metl:{version(DISTRIBUTION)}"
 
     def dataset(relation: str) -> dict[str, Any]:
         return {"namespace": f"postgres://{host}:{server.port}", "name": f"{server.dbname}.{relation}"}
