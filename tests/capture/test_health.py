@@ -54,7 +54,7 @@ def await_problem(stack: Stack) -> dict[str, Any]:
         out, _ = process.communicate(timeout=30)
         [connector] = [each for each in json.loads(out)["connectors"] if each["connector"] == "crm"]
         if connector["problem"]:
-            assert process.returncode == 1
+            assert process.returncode == 3
             rows = stack.ask("select problem, way_out from metl.connectors where connector = 'crm'")
             assert rows == [(connector["problem"], connector["way_out"])]
             return dict(connector)

@@ -125,7 +125,7 @@ def test_a_database_without_metl(world: Place, postgres: str) -> None:
     with scratch_database(postgres) as name:
         dsn = make_conninfo(postgres, dbname=name)
         assert "Run: metl install" in refused(world, METL_JOB_DSN=dsn, code=2)
-        for words in (["jobs"], ["jobs", "stop", "map"]):
+        for words in (["jobs", "list"], ["jobs", "stop", "map"]):
             assert "Run: metl install" in sentence(run(world, *words, METL_DSN=dsn), 1)
 
 

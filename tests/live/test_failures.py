@@ -95,7 +95,7 @@ def test_a_mapper_that_is_killed_goes_on_where_it_was(world: Place, topic: str) 
             first.signal(signal.SIGKILL)
             assert first.end() == -signal.SIGKILL
         assert world.job()["running"] is False
-        assert "gone (was running)" in run(world, "jobs").stdout
+        assert "gone (was running)" in run(world, "jobs", "list").stdout
         with mapper(world, *start(world)) as second:
             second.await_batches(2)
             second.signal(signal.SIGTERM, group=True)
@@ -142,7 +142,7 @@ def test_a_version_that_nobody_knows_halts_it_and_nothing_is_lost(world: Place, 
         assert where in sentence and f"by 'global_id {UNKNOWN}'" in sentence
         assert "Exception" not in first.said()
     assert (world.job()["status"], world.job()["running"]) == ("halted", False)
-    assert where in world.job()["reason"] and where in run(world, "jobs").stdout.replace("\n", " ")
+    assert where in world.job()["reason"] and where in run(world, "jobs", "list").stdout.replace("\n", " ")
     world.call("add_schema_version", topic, 2, ATTRIBUTES, {"global_id": UNKNOWN})
     with mapper(world, *start(world, "--unknown-version", "halt", duration="60")) as second:
         assert_right(world, world.await_everything())
