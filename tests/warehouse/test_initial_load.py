@@ -125,4 +125,10 @@ def test_bad_input(world: World, change: str, words: tuple[str, ...], complaint:
     done = world.load(*words, "--why", "a test", "--yes")
     assert done.returncode in (1, 2) and complaint in done.stderr and "Traceback" not in done.stderr, done.stderr
     with psycopg.connect(world.dsn) as connection:
-        assert connection.execute("select from metl.operations").fetchall() == [], "nothing half-done stays"
+        query = "select ended_at is not null, outcome ->> 'failed' from metl.operations"
+        outcomes = connection.execute(query).fetchall()
+        [(table,)] = connection.execute("select to_regclass('warehouse.person')").fetchall()
+        assert table is None or world.rows() == {}, "nothing half-done stays"
+    # Found out while rows are copied, it leaves an operation that has ended, with the reason.
+    assert bool(outcomes) == change.endswith("drop name")
+    assert all(has_ended and complaint in reason for has_ended, reason in outcomes), outcomes

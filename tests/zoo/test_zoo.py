@@ -56,7 +56,6 @@ class Zoo:
         schema = f"{self.prefix}.{table.topic}"
         words = (
             "entities",
-            "entities",
             "compare",
             entity_of(schema),
             "--schema",
