@@ -71,7 +71,7 @@ def pids(status: dict[str, dict[str, int]]) -> dict[str, int]:
 
 def environment(metl: Metl) -> dict[str, str]:
     shell = subprocess.run(
-        ["sh", "-c", f"{metl('env')}\nenv"],
+        ["sh", "-c", f"{metl('stack', 'env')}\nenv"],
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
