@@ -151,7 +151,7 @@ def test_a_large_table_is_cleared_in_steps(connection: psycopg.Connection) -> No
         (("person", "email"), "Missing argument '{keep|clear}'"),
         (("person", "email", "clear"), "Add --yes to do it; nothing was done."),
         (("persn", "email", "clear"), "There is no entity 'persn'. Did you mean 'person'?"),
-        (("person", "mail", "clear", "--yes"), "Entity 'person' has no attribute 'mail'."),
+        (("person", "mail", "clear"), "Entity 'person' has no attribute 'mail'."),
         (("person", "email", "drop"), "'drop' is not one of 'keep', 'clear'"),
     ],
 )

@@ -19,6 +19,7 @@ MEANING = {
 COLUMN_POLICIES = """
 select entity, entity_attribute, policy, set_by, set_at from metl.column_policies order by entity, entity_attribute
 """
+SET_COLUMN = "select metl.set_column_policy(%s, %s, %s)"
 CLEAR = "select metl.clear_columns(%s) > 0"
 COLUMN_MEANING = {
     "keep": "rows keep what they had when their schema does not feed it any more",
@@ -163,10 +164,13 @@ def set_column(entity: str, attribute: str, policy: str, dry_run: bool, yes: boo
     """
     with autocommit(database_dsn()) as connection:
         trees.require_entity(connection, entity)
-        if policy == "clear" and not dry_run:
-            confirm(f"Clear the values of {entity}.{attribute} that nothing feeds any more?", yes)
-        with connection.transaction(force_rollback=dry_run):
-            connection.execute("select metl.set_column_policy(%s, %s, %s)", [entity, attribute, policy])
+        # Refuses what cannot be before anybody is asked, and holds no lock while somebody thinks.
+        with connection.transaction(force_rollback=True):
+            connection.execute(SET_COLUMN, [entity, attribute, policy])
+        if not dry_run:
+            if policy == "clear":
+                confirm(f"Clear the values of {entity}.{attribute} that nothing feeds any more?", yes)
+            connection.execute(SET_COLUMN, [entity, attribute, policy])
         # Each call is a transaction of its own, so that merges go on between them.
         while not dry_run and connection.execute(CLEAR, [entity]).fetchall() == [(True,)]:
             pass
